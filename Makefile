@@ -1,0 +1,56 @@
+# The one door: `make setup`, `make demo`, `make test`, `make check`, `make bench`.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.hakiri-setup
+
+.PHONY: help setup demo test test-fast check bench format schemas clean
+.DEFAULT_GOAL := help
+
+help:  ## Show this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+setup: $(STAMP)  ## Create .venv with everything, the `hakiri` command included
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Hakiri needs Python 3.11 or newer; call: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
+	@echo "Setting up .venv (the first time takes a minute or two) ..." >&2
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv venv --quiet --allow-existing --python $(PYTHON) $(VENV) && \
+	  uv pip install --quiet --python $(BIN)/python -e '.[dev,java]'; \
+	else \
+	  $(PYTHON) -m venv $(VENV) && \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,java]'; \
+	fi
+	@touch $@
+
+demo: $(STAMP)  ## Make a project, plan it, and run a Spark job over its sample data
+	@$(BIN)/python scripts/demo.py
+
+check: $(STAMP)  ## Format, lint, types, architecture, and the tests that need no JVM
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/pytest -q -m "not spark and not cluster"
+
+test: $(STAMP)  ## All tests: fast ones first, then Spark, then real clusters
+	@$(BIN)/pytest -q
+
+test-fast: $(STAMP)  ## Only the tests that need no JVM
+	@$(BIN)/pytest -q -m "not spark and not cluster"
+
+bench: $(STAMP)  ## Measure, and print ratios taken in this one run
+	@$(BIN)/python -m bench
+
+format: $(STAMP)  ## Put the code into shape
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+schemas: $(STAMP)  ## Write docs/schemas anew from the types
+	@$(BIN)/python scripts/write_schemas.py
+
+clean:  ## Remove .venv and everything that was made
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis demo
