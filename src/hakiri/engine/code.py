@@ -1,0 +1,47 @@
+"""Bringing a project's own Python code to wherever Spark runs its tasks."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql.connect.session import SparkSession
+
+USER_FOLDERS = ("connectors", "parsers")
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the oldest time a zip can hold: equal code gives equal bytes
+
+
+def code_archive(roots: Iterable[tuple[Path, str]]) -> bytes | None:
+    """A zip of every Python file below `<root>/<folder>`, importable as `<folder>.<module>`.
+
+    The same files give the same bytes. None where there are no such files.
+    """
+    files = sorted(
+        (path.relative_to(root).as_posix(), path)
+        for root, folder in roots
+        for path in (root / folder).rglob("*.py")
+        if "__pycache__" not in path.parts
+    )
+    if not files:
+        return None
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, path in files:
+            archive.writestr(zipfile.ZipInfo(name, _EPOCH), path.read_bytes(), zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()
+
+
+def ship_code(spark: SparkSession, archive: bytes, workplace: Path) -> None:
+    """Make the archive importable in every Python task of this session, on every master.
+
+    Spark Connect carries it to the driver, and the driver to the executors. The name tells the content
+    apart, so that a changed connector is never shadowed by an earlier one in a reused Python worker.
+    """
+    path = workplace / f"project-code-{hashlib.sha256(archive).hexdigest()[:16]}.zip"
+    path.write_bytes(archive)
+    spark.addArtifacts(str(path), pyfile=True)

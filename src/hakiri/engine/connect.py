@@ -1,0 +1,43 @@
+"""Opening a Spark Connect session, with as little of pyspark loaded as that needs."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from hakiri.engine.errors import SparkUnreachable
+from hakiri.engine.lazy_pandas import pandas_deferred
+
+if TYPE_CHECKING:
+    from pyspark.sql.connect.session import SparkSession
+
+_DEFAULT_PORT = 15002
+_REACH_SECONDS = 5.0
+
+
+def load_client() -> None:
+    """Import Spark's client: most of a warm command's time, so it is done while a server starts."""
+    # pyspark decides at call time, from this variable, whether `functions` speak to a JVM or to Connect.
+    os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
+    with pandas_deferred():
+        import pyspark.sql.connect.session  # noqa: F401
+
+
+def connect(address: str) -> SparkSession:
+    """A new session on the server at this address. Sessions of one server share nothing."""
+    load_client()
+    from pyspark.sql.connect.session import SparkSession
+
+    return SparkSession.builder.remote(address).create()
+
+
+def require_listener(address: str) -> None:
+    """Fail at once where nobody listens; Spark's client would try again for minutes."""
+    parts = urlsplit(address)
+    host, port = parts.hostname or "", parts.port or _DEFAULT_PORT
+    try:
+        socket.create_connection((host, port), _REACH_SECONDS).close()
+    except OSError as error:
+        raise SparkUnreachable(f"sc://{host}:{port}", error.strerror or str(error)) from error

@@ -1,0 +1,142 @@
+"""The one door to Spark."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from hakiri.core.clock import Clock
+from hakiri.core.ids import fresh_token
+from hakiri.engine.code import USER_FOLDERS, code_archive, ship_code
+from hakiri.engine.config import EngineConfig, MasterKind
+from hakiri.engine.connect import connect, load_client, require_listener
+from hakiri.engine.errors import SparkJobFailed, SparkUnreachable
+from hakiri.engine.home import EngineHome, ServerRecord
+from hakiri.engine.java import find_java
+from hakiri.engine.launch import ServerPlan, installed_spark, plan_server
+from hakiri.engine.progress import JobProgress, ProgressTracker
+from hakiri.engine.server import JoinedServer, join_server
+
+if TYPE_CHECKING:
+    from pyspark.sql.connect.session import SparkSession
+
+
+class Watcher(Protocol):
+    """Whoever shows a person what Spark is doing. Called from the thread that waits for Spark."""
+
+    def starting(self) -> None:
+        """A server is being started; the next call comes when it is up."""
+
+    def ready(self, record: ServerRecord | None, *, was_started: bool) -> None:
+        """The session is open. There is no record for a server that is not ours."""
+
+    def progress(self, look: JobProgress) -> None:
+        """An operation has moved, or is done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """What a session needs from the outside, resolved once by the door that was opened."""
+
+    config: EngineConfig
+    home: EngineHome
+    env: Mapping[str, str]
+    python: str
+    clock: Clock
+
+    def plan(self) -> ServerPlan:
+        java = find_java(self.env, setting=self.config.java)
+        return plan_server(self.config, java, installed_spark(self.python), self.env)
+
+
+@contextmanager
+def session(engine: Engine, watcher: Watcher, *, project: Path | None = None) -> Iterator[SparkSession]:
+    """A Spark session on whatever master the settings name, gone when the block ends.
+
+    Leaving by an exception, Ctrl-C included, interrupts what this session runs and nothing else; the
+    server stays warm. Spark's own errors come out as SparkJobFailed. With `project`, the code in its
+    `connectors/` and `parsers/` can be imported in every task.
+    """
+    joined: JoinedServer | None = None
+    if engine.config.kind.needs_server:
+        joined = _join(engine, watcher)
+        address = joined.record.address
+    else:
+        address = engine.config.master
+        require_listener(address)
+    try:
+        spark = connect(address)
+        tag = f"hakiri-{fresh_token()[:16]}"
+        spark.addTag(tag)
+        spark.registerProgressHandler(_handler(watcher, engine.clock))
+        watcher.ready(joined.record if joined else None, was_started=bool(joined and joined.was_started))
+        try:
+            _ship(spark, engine.config.kind, project)
+            yield spark
+        except BaseException as error:
+            with suppress(Exception):  # the first error is the one to tell
+                spark.interruptTag(tag)
+            raise _translated(error, address) from error
+        finally:
+            with suppress(Exception):  # a server that died has no session to release
+                spark.stop()
+    finally:
+        if joined is not None:
+            joined.leave()
+
+
+def _join(engine: Engine, watcher: Watcher) -> JoinedServer:
+    def while_starting() -> None:
+        watcher.starting()
+        load_client()
+
+    return join_server(engine.plan(), engine.home, engine.clock, while_starting=while_starting)
+
+
+def _handler(watcher: Watcher, clock: Clock) -> Any:
+    tracker = ProgressTracker()
+
+    def on_progress(
+        stages: Iterable[Any] | None,
+        inflight_tasks: int,
+        operation_id: str | None,
+        done: bool,  # noqa: FBT001 - Spark calls it by these names
+    ) -> None:
+        look = tracker.look(
+            operation=operation_id or "",
+            stages=stages or (),
+            running=inflight_tasks,
+            is_done=done,
+            now=clock.monotonic(),
+        )
+        watcher.progress(look)
+
+    return on_progress
+
+
+def _ship(spark: SparkSession, kind: MasterKind, project: Path | None) -> None:
+    roots = [(project, folder) for folder in USER_FOLDERS] if project is not None else []
+    if kind is not MasterKind.LOCAL:
+        # Executors elsewhere have Spark and Arrow, but not us.
+        package = Path(__file__).resolve().parent.parent
+        roots.append((package.parent, package.name))
+    archive = code_archive(roots)
+    if archive is not None:
+        with tempfile.TemporaryDirectory(prefix="hakiri-code-") as workplace:
+            ship_code(spark, archive, Path(workplace))
+
+
+def _translated(error: BaseException, address: str) -> BaseException:
+    from pyspark.errors import PySparkException
+
+    if isinstance(error, PySparkException):
+        condition = error.getCondition() or ""
+        if "UNAVAILABLE" in condition:
+            return SparkUnreachable(address.split(";", 1)[0], "the connection was lost")
+        first_line = str(error).split("\n", 1)[0]
+        return SparkJobFailed(condition, first_line)
+    return error
