@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from hakiri.engine.machine import default_heap_mib, memory_bytes
     from hakiri.engine.progress import JobProgress
     from hakiri.engine.server import ServerState, join_server, server_states, stop_servers
-    from hakiri.engine.session import Engine, Watcher, session
+    from hakiri.engine.sessions import Engine, Watcher, session
 
 _HOMES = {
     "Archive": "archive",
-    "Engine": "session",
+    "Engine": "sessions",
     "EngineConfig": "config",
     "EngineHome": "home",
     "Java": "java",
@@ -29,7 +29,7 @@ _HOMES = {
     "MasterKind": "config",
     "ServerRecord": "home",
     "ServerState": "server",
-    "Watcher": "session",
+    "Watcher": "sessions",
     "archive_for": "archive",
     "default_heap_mib": "machine",
     "find_java": "java",
@@ -39,7 +39,7 @@ _HOMES = {
     "make_archive": "archive",
     "memory_bytes": "machine",
     "server_states": "server",
-    "session": "session",
+    "session": "sessions",
     "stop_servers": "server",
 }
 

@@ -6,7 +6,7 @@ import hashlib
 import io
 import zipfile
 from collections.abc import Iterable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,10 +29,14 @@ def code_archive(roots: Iterable[tuple[Path, str]]) -> bytes | None:
     )
     if not files:
         return None
+    # Python finds no package without an __init__ inside a zip.
+    packages = {f"{parent}/__init__.py" for name, _ in files for parent in PurePosixPath(name).parents}
+    contents = dict.fromkeys(packages - {"./__init__.py"}, b"")
+    contents |= {name: path.read_bytes() for name, path in files}
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, path in files:
-            archive.writestr(zipfile.ZipInfo(name, _EPOCH), path.read_bytes(), zipfile.ZIP_DEFLATED)
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in sorted(contents.items()):
+            archive.writestr(zipfile.ZipInfo(name, _EPOCH), content, zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
 
 

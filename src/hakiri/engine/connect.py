@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import warnings
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -15,12 +16,15 @@ if TYPE_CHECKING:
 
 _DEFAULT_PORT = 15002
 _REACH_SECONDS = 5.0
+_LOCAL_RETRIES = 4  # 50 ms and four times as long each time: about four seconds in all
 
 
 def load_client() -> None:
     """Import Spark's client: most of a warm command's time, so it is done while a server starts."""
     # pyspark decides at call time, from this variable, whether `functions` speak to a JVM or to Connect.
     os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
+    # Said beside an exception that says the same.
+    warnings.filterwarnings("ignore", r"\[RETRIES_EXCEEDED\]", UserWarning)
     with pandas_deferred():
         import pyspark.sql.connect.session  # noqa: F401
 
@@ -28,9 +32,15 @@ def load_client() -> None:
 def connect(address: str) -> SparkSession:
     """A new session on the server at this address. Sessions of one server share nothing."""
     load_client()
+    from pyspark.sql.connect.client.retries import DefaultPolicy
     from pyspark.sql.connect.session import SparkSession
 
-    return SparkSession.builder.remote(address).create()
+    spark = SparkSession.builder.remote(address).create()
+    if urlsplit(address).hostname == "localhost":
+        # Spark's own patience, some ten minutes, is meant for networks. A server on this machine that
+        # does not answer is gone, and the command should say so while somebody still looks at it.
+        spark.client.set_retry_policies([DefaultPolicy(max_retries=_LOCAL_RETRIES)])
+    return spark
 
 
 def require_listener(address: str) -> None:

@@ -26,7 +26,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any
 
 from hakiri.engine.errors import UnsafeDirectory
 
@@ -160,27 +159,27 @@ class FileLock:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._file: IO[Any] | None = None
+        self._handle: int | None = None  # a bare number, so that forgetting the object never drops the lock
 
     def take(self, *, shared: bool = False, wait: bool = True) -> bool:
         """Whether the lock is ours now. With `wait` the answer is always yes, sooner or later."""
-        file = open(self._path, "a")  # noqa: SIM115 - open for as long as the lock is held
+        handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         how = (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB)
         try:
-            fcntl.flock(file.fileno(), how)
+            fcntl.flock(handle, how)
         except BlockingIOError:
-            file.close()
+            os.close(handle)
             return False
         except BaseException:
-            file.close()
+            os.close(handle)
             raise
-        self._file = file
+        self._handle = handle
         return True
 
     def release(self) -> None:
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
 
     @contextmanager
     def held(self, *, shared: bool = False) -> Iterator[None]:
@@ -197,13 +196,19 @@ def private_directory(path: Path) -> Path:
     The runtime folder may lie in a world-writable one, where somebody else can have been first.
     """
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    facts = path.lstat()
-    if not stat.S_ISDIR(facts.st_mode):
-        raise UnsafeDirectory(str(path), "it is a link or a file")
-    if facts.st_uid != os.getuid():
-        raise UnsafeDirectory(str(path), f"it belongs to user {facts.st_uid}")
+    if why := why_unsafe(path.lstat(), os.getuid()):
+        raise UnsafeDirectory(str(path), why)
     path.chmod(0o700)
     return path
+
+
+def why_unsafe(facts: os.stat_result, uid: int) -> str | None:
+    """What keeps this from being a directory of the user's own, or None when nothing does."""
+    if not stat.S_ISDIR(facts.st_mode):
+        return "it is a link or a file"
+    if facts.st_uid != uid:
+        return f"it belongs to user {facts.st_uid}"
+    return None
 
 
 def write_private(path: Path, text: str) -> None:

@@ -188,6 +188,7 @@ def _take_charge(folder: ServerDir) -> FileLock | None:
 
 
 def main(directory: str) -> int:
+    os.chdir(directory)
     folder = ServerDir(Path(directory))
     charge = _take_charge(folder)
     if charge is None:

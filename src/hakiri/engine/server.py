@@ -60,7 +60,7 @@ def join_server(
     folder = _open_folder(home, plan.key)
     with folder.start_lock().held():
         deadline = clock.monotonic() + START_SECONDS
-        keeper: subprocess.Popen[bytes] | None = None
+        keeper_pid: int | None = None
         pause = Event()
         while clock.monotonic() < deadline:
             is_kept = folder.is_kept()
@@ -69,12 +69,12 @@ def join_server(
                 clients = folder.clients_lock()
                 clients.take(shared=True)
                 folder.write_idle_seconds(plan.config.idle_timeout.total_seconds())
-                return JoinedServer(record, keeper is not None, clients)
+                return JoinedServer(record, keeper_pid is not None, clients)
             if not is_kept:
-                if keeper is None:
-                    keeper = _start_keeper(plan, home, folder)
+                if keeper_pid is None:
+                    keeper_pid = _start_keeper(plan, home, folder)
                     while_starting()
-                elif keeper.poll() is not None:
+                elif _has_ended(keeper_pid):
                     raise _start_failure(folder, "the server ended before it was up")
             pause.wait(_POLL_SECONDS)
     raise _start_failure(folder, f"the server was not up after {START_SECONDS:.0f} seconds")
@@ -109,7 +109,7 @@ def _open_folder(home: EngineHome, key: str) -> ServerDir:
     return ServerDir(private_directory(home.runtime / "servers" / key))
 
 
-def _start_keeper(plan: ServerPlan, home: EngineHome, folder: ServerDir) -> subprocess.Popen[bytes]:
+def _start_keeper(plan: ServerPlan, home: EngineHome, folder: ServerDir) -> int:
     _clear_leftovers(folder)
     archive = archive_for(plan.java, plan.spark, home)
     use_archive = plan.config.archive and archive.exists()
@@ -128,16 +128,30 @@ def _start_keeper(plan: ServerPlan, home: EngineHome, folder: ServerDir) -> subp
         archive_used=use_archive,
         archive_command=archive_command(home) if plan.config.archive and not use_archive else (),
     ).write(folder.launch)
-    with (folder.path / "keeper.log").open("wb") as log:
-        return subprocess.Popen(
-            [sys.executable, "-m", "hakiri.engine.keeper", str(folder.path)],
-            env=dict(plan.environment),
-            cwd=folder.path,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,  # Ctrl-C in the terminal is for the command, not for the warm server
-        )
+    # Spawned and not waited for: the keeper is meant to outlive this process.
+    log = (
+        os.POSIX_SPAWN_OPEN,
+        1,
+        str(folder.path / "keeper.log"),
+        os.O_WRONLY | os.O_CREAT | os.O_TRUNC,
+        0o600,
+    )
+    return os.posix_spawn(
+        sys.executable,
+        [sys.executable, "-m", "hakiri.engine.keeper", str(folder.path)],
+        dict(plan.environment),
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            log,
+            (os.POSIX_SPAWN_DUP2, 1, 2),
+        ],
+        setsid=True,  # Ctrl-C in the terminal is for the command, not for the warm server
+    )
+
+
+def _has_ended(pid: int) -> bool:
+    ended, _ = os.waitpid(pid, os.WNOHANG)
+    return ended == pid
 
 
 def _clear_leftovers(folder: ServerDir) -> None:

@@ -62,8 +62,9 @@ def parse_schedule(text: str) -> Schedule:
 def next_after(schedule: Schedule, moment: datetime) -> datetime:
     """The first time after the moment, in the moment's own zone.
 
-    For `every`, the moment is the last start. Cron follows Debian where clocks change: a time that is
-    skipped fires right after the gap, and a time that comes twice fires once.
+    For `every`, the moment is the last start. Cron follows Debian where clocks change: a fixed time that
+    is skipped fires right after the gap, and one that comes twice fires once; a line whose minute or hour
+    begins with `*` follows the wall clock, through the repeated hour twice and the skipped one not at all.
     """
     if moment.tzinfo is None:
         raise ValueError("a schedule needs a moment with a time zone")
@@ -149,7 +150,7 @@ def _check_field(expression: str, index: int, position: int, written: str) -> No
         alone[index] = term
         if not term or not _is_accepted(" ".join(alone)):
             expected = f"for the {CRON_FIELDS[index]} a value of {VALUES_OF_FIELD[index]}, a range or a step"
-            raise _refusal(expression, position, term, expected)
+            raise _refusal(expression, position, term or None, expected)
         position += len(term) + 1
 
 
@@ -163,5 +164,5 @@ def _is_accepted(expression: str) -> bool:
     return True
 
 
-def _refusal(text: str, position: int, found: str, expected: str) -> BadText:
+def _refusal(text: str, position: int, found: str | None, expected: str) -> BadText:
     return BadText("schedule", text, position=position, found=found, expected=expected, hint=HINT)

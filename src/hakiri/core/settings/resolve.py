@@ -101,8 +101,9 @@ def resolve_settings(
     """The value of every setting, from the first of flag, environment, manifest and default that has one.
 
     Tables are merged entry by entry: `--set engine.conf.spark.x=1` leaves the other entries alone. An
-    empty variable counts as unset. Every written value is checked, also one that another beats; all
-    problems are raised at once. Sections of the manifest that hold no settings are not looked at.
+    empty variable and a None in the manifest count as unset. Every written value is checked, also one
+    that another beats; all problems are raised at once. Sections of the manifest that hold no settings
+    are not looked at.
     """
     problems: list[HakiriError] = [
         *_unknown_flags(flags),
@@ -149,9 +150,10 @@ def _all_written(
     if env.get(spec.variable):
         yield _Written("environment", spec.variable, env[spec.variable])
     section, name = spec.key.split(".")
-    if name in manifest.get(section, {}):
+    value = manifest.get(section, {}).get(name)
+    if value is not None:
         place = _place_of(spec.key, places)
-        yield _Written("manifest", str(place), manifest[section][name], (place,))
+        yield _Written("manifest", str(place), value, (place,))
 
 
 def _read(spec: SettingSpec, written: _Written) -> object:

@@ -45,7 +45,7 @@ def read_text(kind: Kind, text: str, choices: Sequence[str] = ()) -> object:
 
 
 def read_manifest_value(kind: Kind, value: object, choices: Sequence[str] = ()) -> object:
-    """The value that a manifest holds, which has a type already; raises BadText."""
+    """The value that a manifest holds, as TOML types it or already parsed; raises BadText."""
     if kind == "table":
         return dict(flattened(value))
     if kind == "flag" and isinstance(value, bool):
@@ -54,7 +54,9 @@ def read_manifest_value(kind: Kind, value: object, choices: Sequence[str] = ()) 
         return value
     if kind in {"text", "duration", "size"} and isinstance(value, str):
         return read_text(kind, value, choices)
-    raise _refusal(kind, str(value), KIND_WRITTEN_AS[kind])
+    if (kind == "duration" and isinstance(value, Duration)) or (kind == "size" and isinstance(value, Size)):
+        return value
+    raise _refusal(kind, f'"{value}"' if isinstance(value, str) else str(value), KIND_WRITTEN_AS[kind])
 
 
 def flattened(value: object, prefix: str = "") -> Iterator[tuple[str, str]]:
@@ -74,7 +76,7 @@ def flattened(value: object, prefix: str = "") -> Iterator[tuple[str, str]]:
         elif isinstance(item, str | int | float):
             yield f"{prefix}{key}", str(item)
         else:
-            raise _refusal("table", f"{prefix}{key}", "a text, a number or a flag for each entry")
+            raise _refusal("plain entry", f"{prefix}{key}", "a text, a number or a flag")
 
 
 def shown_value(value: object) -> str:

@@ -78,12 +78,16 @@ def session(engine: Engine, watcher: Watcher, *, project: Path | None = None) ->
             _ship(spark, engine.config.kind, project)
             yield spark
         except BaseException as error:
-            with suppress(Exception):  # the first error is the one to tell
-                spark.interruptTag(tag)
-            raise _translated(error, address) from error
-        finally:
-            with suppress(Exception):  # a server that died has no session to release
-                spark.stop()
+            told = _translated(error, address)
+            if not isinstance(told, SparkUnreachable):
+                with suppress(Exception):  # the first error is the one to tell
+                    spark.interruptTag(tag)
+                    spark.stop()
+            if told is error:
+                raise
+            raise told from error
+        else:
+            spark.stop()
     finally:
         if joined is not None:
             joined.leave()
@@ -131,12 +135,22 @@ def _ship(spark: SparkSession, kind: MasterKind, project: Path | None) -> None:
 
 
 def _translated(error: BaseException, address: str) -> BaseException:
-    from pyspark.errors import PySparkException
+    """Spark's error as ours; whatever is not Spark's stays what it is."""
+    from pyspark.errors import PySparkException, PythonException
+    from pyspark.errors.exceptions.connect import SparkConnectGrpcException
 
+    if isinstance(error, SparkConnectGrpcException) and error.getGrpcStatusCode().name == "UNAVAILABLE":
+        return SparkUnreachable(address.split("/;", 1)[0], "the connection was lost")
+    if isinstance(error, PythonException):
+        return SparkJobFailed(
+            "PYTHON_EXCEPTION", f"the project's Python code failed: {_last_words(str(error))}"
+        )
     if isinstance(error, PySparkException):
-        condition = error.getCondition() or ""
-        if "UNAVAILABLE" in condition:
-            return SparkUnreachable(address.split(";", 1)[0], "the connection was lost")
-        first_line = str(error).split("\n", 1)[0]
-        return SparkJobFailed(condition, first_line)
+        return SparkJobFailed(error.getCondition() or "", str(error).split("\n", 1)[0])
     return error
+
+
+def _last_words(trace: str) -> str:
+    """The line of a Python traceback that says what happened: the last that is not indented."""
+    said = [line for line in trace.splitlines() if line and not line.startswith((" ", "\t"))]
+    return said[-1] if said else trace

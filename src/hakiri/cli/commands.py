@@ -1,0 +1,67 @@
+"""The table of commands. A new command is a module with a `cli` door, and one line here."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import typer
+
+from hakiri.cli.frame import Door, Group, examples, help_when_alone
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Entry(NamedTuple):
+    """Where a command lives, and the line `hakiri --help` shows of it without importing the module."""
+
+    module: str
+    summary: str
+
+
+COMMANDS: Mapping[str, Entry] = MappingProxyType(
+    {
+        "init": Entry("hakiri.cli.init", "Make a project that runs as it is."),
+        "pipeline": Entry("hakiri.cli.pipeline", "Write and read the pipelines of the manifest."),
+        "config": Entry("hakiri.cli.config", "Show every setting and where its value comes from."),
+        "schema": Entry("hakiri.cli.schema", "Write the JSON Schemas of the manifest files."),
+    }
+)
+
+_ABOUT = """Declarative data pipelines and context for people and agents, on Spark.
+
+Start with `hakiri init`. Every command has `--help` with examples, and every command that reports takes
+`--json`.
+"""
+
+
+class RootGroup(Group):
+    """`hakiri` itself: imports the module of the command that is called, and no other."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        entry = COMMANDS.get(cmd_name)
+        return entry and typer.main.get_command(import_module(entry.module).cli)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+
+
+def root_command() -> Any:
+    """The whole command line as one value."""
+    door = Door(
+        cls=RootGroup,
+        name="hakiri",
+        help=_ABOUT,
+        epilog=examples("hakiri init shop", "hakiri -C shop pipeline list", "hakiri pipeline list --json"),
+        callback=help_when_alone,
+        invoke_without_command=True,
+        add_completion=False,
+        rich_markup_mode=None,
+    )
+    return typer.main.get_command(door)

@@ -1,0 +1,118 @@
+"""Where the process enters: the one place that reads environment, folder, clock and streams."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from hakiri.cli.app import App, find_project
+from hakiri.cli.commands import root_command
+from hakiri.cli.completion import COMPLETION_VARIABLE, answer_shell
+from hakiri.cli.console import Console, may_use_colors
+from hakiri.cli.failures import as_hakiri_error, asks_for_json, human_text
+from hakiri.cli.frame import CURRENT_APP
+from hakiri.core.clock import SystemClock
+from hakiri.core.errors import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PROGRAM = "hakiri"
+
+
+def run(argv: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit code; every error is told, none escapes."""
+    args = list(sys.argv[1:] if argv is None else argv)
+    env = MappingProxyType(dict(os.environ))
+    # A caller may have closed them; Python has None in their place then.
+    out, err = sys.stdout or io.StringIO(), sys.stderr or io.StringIO()
+    console = Console(
+        out=out,
+        err=err,
+        out_has_colors=may_use_colors(out, env),
+        err_has_colors=may_use_colors(err, env),
+        env=env,
+    )
+    code = _run_command(console, args)
+    try:
+        console.out.flush()
+    except BrokenPipeError:
+        _forget_closed_pipes(console)
+    return code
+
+
+def _run_command(console: Console, args: list[str]) -> int:
+    meta: dict[str, Any] = {}
+    try:
+        command = root_command()
+        app = _app_of_this_process(console)
+        if app.env.get(COMPLETION_VARIABLE):
+            answer_shell(command, program=PROGRAM)
+        with command.make_context(PROGRAM, list(args), obj=app) as context:
+            meta = context.meta
+            result = command.invoke(context)
+    except typer.Exit as end:
+        return end.exit_code
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else ExitCode.DONE
+    except (Exception, KeyboardInterrupt) as error:
+        if isinstance(error, BrokenPipeError) and _has_reader_gone(console):
+            _forget_closed_pipes(console)
+            return ExitCode.DONE
+        latest: App | None = meta.get(CURRENT_APP)
+        return _report_failure(latest.console if latest else console, error, as_json=asks_for_json(args))
+    return result if isinstance(result, int) else ExitCode.DONE
+
+
+def _app_of_this_process(console: Console) -> App:
+    cwd = Path.cwd()
+    return App(
+        project_dir=find_project(cwd),
+        cwd=cwd,
+        env=console.env,
+        flags=MappingProxyType({}),
+        stdin=sys.stdin or io.StringIO(),
+        console=console,
+        clock=SystemClock(),
+    )
+
+
+def _report_failure(console: Console, error: BaseException, *, as_json: bool) -> int:
+    failure = as_hakiri_error(error)
+    with suppress(BrokenPipeError):  # nobody listens any more, but the exit code is still read
+        if console.is_verbose:
+            import traceback
+
+            console.error("".join(traceback.format_exception(error)).rstrip())
+        console.error(human_text(failure))
+        if as_json:
+            from hakiri.cli.reports.failure import error_report
+
+            console.data(error_report(failure))
+    return failure.exit_code
+
+
+def _has_reader_gone(console: Console) -> bool:
+    """Whether a pipe that we write to is closed; a broken pipe may also be another one, to a server."""
+    import select
+
+    streams = select.poll()
+    for stream in (console.out, console.err):
+        with suppress(OSError, ValueError):  # a stream without a file behind it has no reader
+            streams.register(stream.fileno(), 0)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in streams.poll(0))
+
+
+def _forget_closed_pipes(console: Console) -> None:
+    # As in `hakiri … | head`: what is still buffered must not fail again when Python ends.
+    closed = os.open(os.devnull, os.O_WRONLY)
+    for stream in (console.out, console.err):
+        with suppress(OSError, ValueError):  # a stream without a file behind it has nothing to forget
+            os.dup2(closed, stream.fileno())

@@ -1,0 +1,96 @@
+"""The desired state: what pipelines there are, read from files, checked, changed and described.
+
+`load_project` reads; `create_pipeline`, `edit_pipeline` and `convert_pipeline` write. Nothing here runs.
+"""
+
+from __future__ import annotations
+
+from hakiri.manifest.changes import REMOVE, value_from_text
+from hakiri.manifest.convert import Converted, convert_pipeline
+from hakiri.manifest.edit import Edited, create_pipeline, edit_pipeline, parse_pipeline
+from hakiri.manifest.errors import (
+    AlreadyThatFormat,
+    BadChange,
+    DefinitionsDiffer,
+    FileInTheWay,
+    NoProject,
+    NotInToml,
+    PipelineExists,
+    UnknownPipeline,
+)
+from hakiri.manifest.fields import Moment, PartitionBy
+from hakiri.manifest.load import Project, find_project_root, load_project
+from hakiri.manifest.pipeline import (
+    BackfillSpec,
+    DestinationSpec,
+    PipelineSpec,
+    SourceSpec,
+    TransformSpec,
+    dump_pipeline,
+)
+from hakiri.manifest.problems import Code, DuplicatePipeline, ManifestInvalid, Problem, render_problems
+from hakiri.manifest.read import Form
+from hakiri.manifest.schema import export_schemas, pipeline_schema, project_schema
+from hakiri.manifest.sections import ProjectFile
+from hakiri.manifest.tables import (
+    BloomIndex,
+    ColumnSpec,
+    CompactionSpec,
+    FtsIndex,
+    IndexSpec,
+    PkIndex,
+    TableSpec,
+    VectorIndex,
+    columns_of,
+    index_id,
+)
+
+__all__ = [
+    "REMOVE",
+    "AlreadyThatFormat",
+    "BackfillSpec",
+    "BadChange",
+    "BloomIndex",
+    "Code",
+    "ColumnSpec",
+    "CompactionSpec",
+    "Converted",
+    "DefinitionsDiffer",
+    "DestinationSpec",
+    "DuplicatePipeline",
+    "Edited",
+    "FileInTheWay",
+    "Form",
+    "FtsIndex",
+    "IndexSpec",
+    "ManifestInvalid",
+    "Moment",
+    "NoProject",
+    "NotInToml",
+    "PartitionBy",
+    "PipelineExists",
+    "PipelineSpec",
+    "PkIndex",
+    "Problem",
+    "Project",
+    "ProjectFile",
+    "SourceSpec",
+    "TableSpec",
+    "TransformSpec",
+    "UnknownPipeline",
+    "VectorIndex",
+    "columns_of",
+    "convert_pipeline",
+    "create_pipeline",
+    "dump_pipeline",
+    "edit_pipeline",
+    "export_schemas",
+    "find_project_root",
+    "index_id",
+    "load_project",
+    "parse_pipeline",
+    "pipeline_schema",
+    "project_schema",
+    "render_problems",
+    "value_from_text",
+]

@@ -1,0 +1,267 @@
+"""One pipeline, as declared: from where, which tables, to where, how often and how far back."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, Field, JsonValue, model_validator
+
+from hakiri.manifest.fields import (
+    ArtifactPath,
+    ColumnName,
+    ConnectorName,
+    DurationText,
+    Found,
+    MomentText,
+    OrShort,
+    PipelineId,
+    RateText,
+    ScheduleText,
+    SecretName,
+    Strict,
+    as_identifier,
+    distinct,
+    refuse,
+)
+from hakiri.manifest.problems import Code
+from hakiri.manifest.tables import TableEntry, TableSpec
+
+SCHEMA_URL = "https://hakiri.dev/schemas/v1/pipeline.json"
+MOST_CHUNKS = 10_000
+
+# Their tables mean different things in every project, so the connector's name would say nothing.
+GENERIC_CONNECTORS = frozenset({"sql", "rest", "files", "singer"})
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class SourceSpec(Strict):
+    """Where rows come from."""
+
+    connector: ConnectorName = Field(description="The connector that reads.", examples=["github", "sql"])
+    config: dict[str, JsonValue] = Field(
+        {}, description="What the connector needs to know. Secrets stay out: name them in `secrets`."
+    )
+
+
+class DestinationSpec(Strict):
+    """Where rows go."""
+
+    connector: ConnectorName = Field(description="The connector that writes.", examples=["context"])
+    config: dict[str, JsonValue] = Field(
+        {}, description="What the connector needs to know. Secrets stay out: name them in `secrets`."
+    )
+
+
+class TransformSpec(Strict):
+    """One compiled transform: by the path of its artifact, or by the id it was compiled under.
+
+    As a plain text, one that ends in `.json` is a path and any other is an id; the artifact of id `x` is
+    `pipelines/x.transforms.json`.
+    """
+
+    path: ArtifactPath | None = Field(None, description="The compiled artifact, relative to the project.")
+    id: PipelineId | None = Field(None, description="The id the transform was compiled under.")
+
+    @model_validator(mode="after")
+    def _names_one(self) -> Self:
+        if (self.path is None) == (self.id is None):
+            refuse(
+                Found(
+                    Code.CONFLICT,
+                    "a transform has either `path` or `id`",
+                    "write the path of the compiled artifact, or the id, as a plain text",
+                )
+            )
+        return self
+
+    @property
+    def artifact(self) -> str:
+        """The path of the compiled artifact, relative to the project."""
+        return self.path if self.path is not None else f"pipelines/{self.id}.transforms.json"
+
+
+def _transform(text: str) -> TransformSpec:
+    if text.endswith(".json"):
+        return TransformSpec(path=text)
+    return TransformSpec(id=text)
+
+
+TransformEntry = Annotated[TransformSpec, OrShort(_transform)]
+
+
+class BackfillSpec(Strict):
+    """How history is pulled: in which pieces, how many at once, and how hard on the source.
+
+    What is left out comes from the connector.
+    """
+
+    window: DurationText | None = Field(None, description="One chunk for each slice of this length.")
+    parallelism: int | None = Field(
+        None,
+        examples=[4],
+        ge=1,
+        le=MOST_CHUNKS,
+        description="How many chunks of this pipeline are in flight at once.",
+    )
+    rate_budget: RateText | None = Field(None, description="At most this many requests to the source.")
+    start_from: MomentText | None = Field(None, description="Do not go further back than this.")
+    max_chunks_per_tick: int | None = Field(
+        None,
+        examples=[8],
+        ge=1,
+        le=MOST_CHUNKS,
+        description="How many chunks one tick of the scheduler dispatches.",
+    )
+    destination_writes_per_sec: float | None = Field(
+        None,
+        examples=[10],
+        gt=0,
+        le=1_000_000,
+        description="At most this many Parquet files a second are written.",
+    )
+    max_parallel_chunks: int | None = Field(
+        None,
+        examples=[16],
+        ge=1,
+        le=MOST_CHUNKS,
+        description="How many chunks this worker runs at once, over all pipelines.",
+    )
+
+
+def _forget(_: str) -> None:
+    return None
+
+
+EditorSchema = Annotated[str, AfterValidator(_forget)]
+
+
+class PipelineSpec(Strict):
+    """One pipeline, the same whether it was written in TOML or in JSON."""
+
+    schema_url: EditorSchema | None = Field(
+        None, alias="$schema", exclude=True, description="For editors only; it means nothing to Hakiri."
+    )
+    id: PipelineId = Field(
+        description="The pipeline's name, unique in the project.", examples=["github-issues"]
+    )
+    source: SourceSpec = Field(
+        description="Where rows come from.",
+        examples=[{"connector": "github", "config": {"repo": "owner/name"}}],
+    )
+    secrets: Annotated[tuple[SecretName, ...], AfterValidator(distinct)] = Field(
+        (),
+        description="Environment variables that the connectors may read, by name.",
+        examples=[["GITHUB_TOKEN"]],
+    )
+    tables: tuple[TableEntry, ...] = Field(
+        min_length=1, description="The tables to pull, as names or as objects.", examples=[["issues"]]
+    )
+    schedule: ScheduleText | None = Field(
+        None, description="`every` and a duration, or five cron fields. Default: only when asked."
+    )
+    incremental: ColumnName | None = Field(
+        None, description="The cursor column: only rows that are newer are pulled.", examples=["updated_at"]
+    )
+    destination: DestinationSpec | None = Field(
+        None,
+        description="Where rows go. Default: the project's `default_destination`.",
+        examples=[{"connector": "context"}],
+    )
+    transforms: tuple[TransformEntry, ...] = Field(
+        (), description="Compiled transforms, applied in this order.", examples=[["github-issues"]]
+    )
+    backfill: BackfillSpec = Field(BackfillSpec(), description="How history is pulled.")
+    backfill_window: DurationText | None = Field(
+        None, exclude=True, description="Short for `backfill.window`."
+    )
+    backfill_parallelism: int | None = Field(
+        None,
+        examples=[4],
+        ge=1,
+        le=MOST_CHUNKS,
+        exclude=True,
+        description="Short for `backfill.parallelism`.",
+    )
+
+    @model_validator(mode="after")
+    def _unfold_short_names(self) -> Self:
+        """Move `backfill_window` and `backfill_parallelism` to where they mean the same."""
+        short = {"window": self.backfill_window, "parallelism": self.backfill_parallelism}
+        given = {key: value for key, value in short.items() if value is not None}
+        twice = [key for key in given if getattr(self.backfill, key) is not None]
+        if twice:
+            refuse(
+                *(
+                    Found(
+                        Code.CONFLICT,
+                        f"`backfill_{key}` and `backfill.{key}` are two names of one setting",
+                        "keep one of them",
+                        (f"backfill_{key}",),
+                    )
+                    for key in twice
+                )
+            )
+        if given:
+            # Frozen for everybody else; a spec with the short names must equal one without.
+            vars(self).update(
+                backfill=self.backfill.model_copy(update=given),
+                backfill_window=None,
+                backfill_parallelism=None,
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _has_distinct_tables(self) -> Self:
+        found: list[Found] = []
+        first: dict[str, TableSpec] = {}
+        for number, table in enumerate(self.tables):
+            proposal = as_identifier(table.name) or "other_name"
+            if table.as_ is None and not _IDENTIFIER.fullmatch(table.name):
+                found.append(
+                    Found(
+                        Code.BAD_NAME,
+                        f"table `{table.name}` needs `as`, because its name cannot be that of a view",
+                        f'write `{{ name = "{table.name}", as = "{proposal}" }}`',
+                        ("tables", number),
+                    )
+                )
+                continue
+            name = self.store_name(table)
+            if name.casefold() in first:
+                other = first[name.casefold()].name
+                message = (
+                    f"table `{table.name}` is listed twice"
+                    if other == table.name
+                    else f"tables `{other}` and `{table.name}` are both `{name}` in the store"
+                )
+                found.append(
+                    Found(Code.DUPLICATE, message, "keep one, or rename one with `as`", ("tables", number))
+                )
+            first.setdefault(name.casefold(), table)
+        if found:
+            refuse(*found)
+        return self
+
+    def store_name(self, table: TableSpec) -> str:
+        """The name of this table in the store: `github` and `issues` are `github_issues`."""
+        if table.as_ is not None:
+            return table.as_
+        prefix = as_identifier(self.source.connector) + "_"
+        if self.source.connector in GENERIC_CONNECTORS or table.name.startswith(prefix):
+            return table.name
+        return prefix + table.name
+
+    def cursor_of(self, table: TableSpec) -> str | None:
+        """The cursor column of this table: its own, else the pipeline's."""
+        return table.incremental if table.incremental is not None else self.incremental
+
+
+def dump_pipeline(spec: PipelineSpec) -> dict[str, Any]:
+    """The spec as plain JSON values in the order of the types, short where it can be, defaults left out."""
+    data: dict[str, Any] = spec.model_dump(mode="json", exclude_defaults=True)
+    data["tables"] = [table["name"] if table.keys() == {"name"} else table for table in data["tables"]]
+    if "transforms" in data:
+        data["transforms"] = [transform.get("path") or transform["id"] for transform in data["transforms"]]
+    return data

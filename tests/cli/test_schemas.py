@@ -1,0 +1,91 @@
+"""What commands print with `--json` is what docs/schemas promises."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import jsonschema
+import pytest
+
+from hakiri.cli.reports import REPORTS
+
+if TYPE_CHECKING:
+    from conftest import Outcome, Run
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMAS = ROOT / "docs" / "schemas"
+
+NEW = ("pipeline", "create", "refunds", "--connector", "files", "--config", "path=x", "--table", "refunds")
+# What each command is shown with: the calls that prepare a project, then the call itself.
+CALLS = {
+    "config": [("config", "--json")],
+    "config-get": [("config", "get", "engine.master", "--json")],
+    "init": [("init", "inner", "--json")],
+    "pipeline-convert": [("pipeline", "convert", "orders", "--to", "json", "--json")],
+    "pipeline-create": [(*NEW, "--json")],
+    "pipeline-describe": [("pipeline", "describe", "orders", "--json")],
+    "pipeline-edit": [("pipeline", "edit", "orders", "--field", "schedule=every 1h", "--json")],
+    "pipeline-list": [NEW, ("pipeline", "list", "--json")],
+    "schema-export": [("schema", "export", "--json")],
+}
+
+
+def validate(name: str, outcome: Outcome) -> None:
+    schema = json.loads((SCHEMAS / f"{name}.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.Draft202012Validator(schema).validate(outcome.data)
+    assert outcome.data.keys() == schema["properties"].keys()
+
+
+def test_docs_schemas_is_what_the_types_say() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "write_schemas.py", "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, f"{done.stderr}run `make schemas`"
+
+
+@pytest.mark.parametrize("name", sorted(CALLS))
+def test_the_output_of_a_command_fits_its_schema(run: Run, name: str) -> None:
+    run("init", "--name", "shop")
+    *before, asked = CALLS[name]
+    for call in before:
+        run(*call)
+
+    outcome = run(*asked)
+
+    assert outcome.code == 0
+    assert outcome.out.count("\n") == 1
+    validate(name, outcome)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("nosuch", "--json"),
+        ("pipeline", "list", "--nosuch", "--json"),
+        ("pipeline", "describe", "nosuch", "--json"),
+        ("config", "--set", "a=1", "--set", "b=2", "--json"),
+        ("pipeline", "create", "x", "--connector", "1 2", "--table", "", "--json"),
+    ],
+)
+def test_every_error_fits_the_schema_of_errors(run: Run, args: tuple[str, ...]) -> None:
+    run("init", "--name", "shop")
+
+    outcome = run(*args)
+
+    assert outcome.code == 2
+    assert outcome.err.startswith("error[")
+    validate("error", outcome)
+
+
+def test_every_report_is_shown_by_a_command() -> None:
+    # Other test files show the reports of the commands that need more than a manifest.
+    assert CALLS.keys() <= REPORTS.keys()

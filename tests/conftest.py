@@ -1,0 +1,77 @@
+"""What all tests share: their order, and the one Spark session."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from hakiri.core.clock import SystemClock
+from hakiri.engine import Engine, EngineConfig, EngineHome, session, stop_servers
+
+COSTS = ("cluster", "spark")
+
+
+class Unwatched:
+    """A watcher for tests that look at results only."""
+
+    def starting(self) -> None: ...
+    def ready(self, record: object, *, was_started: bool) -> None: ...
+    def progress(self, look: object) -> None: ...
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Fast tests first, so that a mistake shows in seconds; processes of their own last."""
+    items.sort(key=lambda item: [item.get_closest_marker(mark) is not None for mark in COSTS])
+
+
+def small_engine(home: EngineHome, **config: object) -> Engine:
+    settings = {"master": "local[2]", "heap_mib": 1024, "archive": False} | config
+    return Engine(
+        config=EngineConfig(**settings),  # type: ignore[arg-type]
+        home=home,
+        env=dict(os.environ),
+        python=sys.executable,
+        clock=SystemClock(),
+    )
+
+
+@pytest.fixture(scope="session")
+def shared_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineHome]:
+    root = tmp_path_factory.mktemp("engine")
+    home = EngineHome(runtime=root / "runtime", cache=root / "cache")
+    yield home
+    stop_servers(home, SystemClock(), force=True)
+
+
+@pytest.fixture(scope="session")
+def shared_engine(shared_home: EngineHome) -> Engine:
+    return small_engine(shared_home)
+
+
+@pytest.fixture(scope="session")
+def spark(shared_engine: Engine) -> Iterator[object]:
+    with session(shared_engine, Unwatched()) as spark:
+        yield spark
+
+
+@pytest.fixture
+def unwatched() -> Unwatched:
+    return Unwatched()
+
+
+@pytest.fixture
+def make_engine() -> Callable[..., Engine]:
+    """Makes a small engine with any part of its configuration changed."""
+    return small_engine
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[EngineHome]:
+    """An engine's home of one test; whatever server it started is gone afterwards."""
+    home = EngineHome(runtime=tmp_path / "runtime", cache=tmp_path / "cache")
+    yield home
+    stop_servers(home, SystemClock(), force=True)

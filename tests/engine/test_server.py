@@ -1,0 +1,256 @@
+"""Servers as processes: started, shared, killed, forgotten. Each test has an engine's home of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hakiri.core.errors import ExitCode
+from hakiri.engine import Engine, EngineHome, Watcher, join_server, server_states, session, stop_servers
+from hakiri.engine.connect import connect
+from hakiri.engine.errors import ServerBusy, ServerStartFailed, SparkUnreachable
+from hakiri.engine.home import ServerRecord
+from hakiri.engine.server import JoinedServer
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+
+MakeEngine = Callable[..., Engine]
+QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+
+
+def join(engine: Engine) -> JoinedServer:
+    return join_server(engine.plan(), engine.home, engine.clock)
+
+
+def ask(address: str, question: Callable[[Any], Any]) -> Any:
+    spark = connect(address)
+    try:
+        return question(spark)
+    finally:
+        spark.stop()
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.05)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_server_is_private_loopback_only_and_wants_its_token(
+    home: EngineHome, make_engine: MakeEngine
+) -> None:
+    joined = join(make_engine(home, conf=QUICK))
+    folder = home.server(joined.record.key)
+
+    assert folder.path.stat().st_mode & 0o777 == 0o700
+    assert folder.record.stat().st_mode & 0o777 == 0o600
+    assert folder.launch.stat().st_mode & 0o777 == 0o600
+    listening = {
+        line.split()[1]
+        for table in ("tcp", "tcp6")
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]
+        if line.split()[3] == "0A" and line.split()[1].endswith(f":{joined.record.port:04X}")
+    }
+    assert listening
+    assert all("0100007F" in address for address in listening), listening
+    assert joined.record.token not in Path(f"/proc/{joined.record.pid}/cmdline").read_text()
+    with pytest.raises(Exception, match=r"(?i)authenticat"):
+        ask(f"sc://localhost:{joined.record.port}", lambda spark: spark.range(1).count())
+    joined.leave()
+
+
+def test_two_first_commands_at_the_same_moment_share_one_server(
+    home: EngineHome, make_engine: MakeEngine, tmp_path: Path
+) -> None:
+    script = tmp_path / "first.py"
+    script.write_text(
+        "import os, sys\n"
+        "from pathlib import Path\n"
+        "from hakiri.core.clock import SystemClock\n"
+        "from hakiri.engine import Engine, EngineConfig, EngineHome, join_server\n"
+        "home = EngineHome(runtime=Path(sys.argv[1]), cache=Path(sys.argv[2]))\n"
+        "config = EngineConfig(master='local[2]', heap_mib=512, archive=False)\n"
+        "engine = Engine(config=config, home=home, env=dict(os.environ), python=sys.executable,"
+        " clock=SystemClock())\n"
+        "joined = join_server(engine.plan(), home, engine.clock)\n"
+        "print(joined.record.pid, joined.was_started)\n"
+    )
+    command = [sys.executable, str(script), str(home.runtime), str(home.cache)]
+
+    commands = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    answers = [running.communicate()[0].split() for running in commands]
+
+    assert len({pid for pid, _ in answers}) == 1
+    assert sorted(was_started for _, was_started in answers) == ["False", "False", "True"]
+
+
+def test_killed_processes_and_stale_files_never_stop_the_next_command(
+    home: EngineHome, make_engine: MakeEngine
+) -> None:
+    engine = make_engine(home, conf=QUICK)
+    first = join(engine)
+    first.leave()
+
+    os.kill(first.record.pid, signal.SIGKILL)  # the JVM dies: its keeper tidies up
+    wait_until(lambda: server_states(home) == [])
+    assert home.server(first.record.key).read_record() is None
+    second = join(engine)
+    second.leave()
+
+    os.kill(second.record.keeper_pid, signal.SIGKILL)  # the keeper dies: the JVM goes with it
+    wait_until(lambda: not is_running(second.record.pid))
+    assert home.server(second.record.key).read_record() == second.record  # nobody was left to remove it
+    third = join(engine)
+
+    assert third.was_started
+    assert len({first.record.pid, second.record.pid, third.record.pid}) == 3
+    assert ask(third.record.address, lambda spark: spark.range(2).count()) == 2
+    third.leave()
+
+
+def test_a_record_of_a_process_that_is_not_ours_harms_nobody(
+    home: EngineHome, make_engine: MakeEngine
+) -> None:
+    engine = make_engine(home, conf=QUICK)
+    bystander = subprocess.Popen(
+        [sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE
+    )
+    first = join(engine)
+    first.leave()
+    stop_servers(home, engine.clock)
+    stale: ServerRecord = replace(first.record, pid=bystander.pid, keeper_pid=bystander.pid)
+    home.server(first.record.key).write_record(stale)
+
+    states = server_states(home)
+    second = join(engine)
+
+    assert states == []
+    assert second.was_started
+    assert bystander.poll() is None
+    second.leave()
+    bystander.communicate()
+
+
+def test_an_idle_server_ends_by_itself_and_one_in_use_does_not(
+    home: EngineHome, make_engine: MakeEngine
+) -> None:
+    engine = make_engine(home, conf=QUICK, idle_timeout=timedelta(seconds=1))
+    joined = join(engine)
+
+    time.sleep(2.5)  # what must not happen has no event to wait for
+    still_there = [state.is_in_use for state in server_states(home)]
+    joined.leave()
+    wait_until(lambda: server_states(home) == [])
+
+    assert still_there == [True]
+    assert not is_running(joined.record.pid)
+
+
+def test_the_idle_time_of_the_latest_command_counts(home: EngineHome, make_engine: MakeEngine) -> None:
+    patient = make_engine(home, conf=QUICK, idle_timeout=timedelta(hours=1))
+    join(patient).leave()
+    hasty = replace(patient, config=replace(patient.config, idle_timeout=timedelta(seconds=0.5)))
+
+    joined = join(hasty)
+    joined.leave()
+    wait_until(lambda: server_states(home) == [])
+
+    assert not joined.was_started
+
+
+def test_a_server_in_use_is_stopped_only_by_force(home: EngineHome, make_engine: MakeEngine) -> None:
+    engine = make_engine(home, conf=QUICK)
+    joined = join(engine)
+
+    with pytest.raises(ServerBusy) as refused:
+        stop_servers(home, engine.clock)
+    stopped = stop_servers(home, engine.clock, force=True)
+
+    assert refused.value.exit_code is ExitCode.REFUSED
+    assert [state.key for state in stopped] == [joined.record.key]
+    assert server_states(home) == []
+    assert not is_running(joined.record.pid)
+
+
+def test_a_changed_setting_gets_a_server_of_its_own(home: EngineHome, make_engine: MakeEngine) -> None:
+    one = make_engine(home, conf=QUICK)
+    two = make_engine(home, conf=QUICK | {"spark.sql.shuffle.partitions": "7"})
+
+    first, second = join(one), join(two)
+    partitions = ask(second.record.address, lambda spark: spark.conf.get("spark.sql.shuffle.partitions"))
+
+    assert first.record.key != second.record.key
+    assert partitions == "7"
+    assert len(server_states(home)) == 2
+    first.leave()
+    second.leave()
+
+
+def test_a_start_that_fails_tells_the_end_of_sparks_log(home: EngineHome, make_engine: MakeEngine) -> None:
+    engine = make_engine(home, conf={"spark.driver.extraJavaOptions": "-XX:NewSize=1x"})
+
+    with pytest.raises(ServerStartFailed) as failed:
+        join(engine)
+
+    assert str(failed.value).startswith("Spark did not start: the server ended before it was up\n  | ")
+    assert "NewSize" in str(failed.value)
+    assert failed.value.hint.endswith("server.log, or run `hakiri doctor`")
+    assert server_states(home) == []
+
+
+def test_a_server_that_dies_under_a_job_is_told_within_seconds(
+    home: EngineHome, make_engine: MakeEngine, unwatched: Watcher
+) -> None:
+    engine = make_engine(home, conf=QUICK)
+    began = time.monotonic()
+
+    def kill_and_ask() -> None:
+        with session(engine, unwatched) as spark:
+            record = server_states(home)[0].record
+            assert record is not None
+            os.kill(record.pid, signal.SIGKILL)
+            spark.range(1).count()
+
+    with pytest.raises(SparkUnreachable) as failed:
+        kill_and_ask()
+
+    assert str(failed.value).endswith("the connection was lost")
+    assert time.monotonic() - began < 40
+
+
+def test_a_command_killed_while_starting_leaves_a_server_for_the_next(
+    home: EngineHome, make_engine: MakeEngine
+) -> None:
+    engine = make_engine(home, conf=QUICK)
+
+    class Killed(BaseException):
+        pass
+
+    def die() -> None:
+        raise Killed
+
+    with pytest.raises(Killed):
+        join_server(engine.plan(), home, engine.clock, while_starting=die)
+    joined = join(engine)
+
+    assert [state.key for state in server_states(home)] == [joined.record.key]
+    assert ask(joined.record.address, lambda spark: spark.range(2).count()) == 2
+    joined.leave()
