@@ -52,6 +52,7 @@ def test_every_setting_is_declared_with_its_variable_and_shown_default() -> None
         ("engine.archive", "HAKIRI_ENGINE_ARCHIVE", "flag", "true"),
         ("engine.java", "HAKIRI_ENGINE_JAVA", "text", "(found by itself)"),
         ("engine.python", "HAKIRI_ENGINE_PYTHON", "text", "(the one that runs hakiri)"),
+        ("engine.env", "HAKIRI_ENGINE_ENV", "names", "(none)"),
         ("context.path", "HAKIRI_CONTEXT_PATH", "text", ".hakiri/context"),
         ("context.default_destination", "HAKIRI_CONTEXT_DEFAULT_DESTINATION", "text", "context"),
         ("sync.bucket", "HAKIRI_SYNC_BUCKET", "text", "(no sync)"),
@@ -379,15 +380,15 @@ def test_a_url_is_shown_masked_and_its_password_is_among_the_secrets() -> None:
     assert "opensesame" not in repr(settings)
 
 
-def test_counts_are_read_from_texts_and_manifests() -> None:
-    assert read_text("count", "12") == 12
-    assert read_manifest_value("count", 12) == 12
-    for bad in ("-1", "1.5", "", "²"):
-        with pytest.raises(HakiriError, match="a whole number was expected"):
-            read_text("count", bad)
-    for bad_value in (True, -1, 1.5, "12"):
-        with pytest.raises(HakiriError, match="a whole number was expected"):
-            read_manifest_value("count", bad_value)
+def test_names_are_read_from_texts_and_manifests() -> None:
+    assert read_text("names", "AWS_PROFILE, HTTPS_PROXY") == ("AWS_PROFILE", "HTTPS_PROXY")
+    assert read_manifest_value("names", ["A", "B", "A"]) == ("A", "B")
+    for bad in ("", "A,,B", "A-B", "A B"):
+        with pytest.raises(HakiriError, match="names of variables with commas between"):
+            read_text("names", bad)
+    for bad_value in ([1], "A", [["A"]]):
+        with pytest.raises(HakiriError, match="names of variables with commas between"):
+            read_manifest_value("names", bad_value)
 
 
 def test_every_error_of_the_settings_survives_pickling() -> None:

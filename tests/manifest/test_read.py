@@ -87,7 +87,7 @@ def test_deep_nesting_is_told(form: Form, text: str) -> None:
 
 
 def test_a_problem_beside_a_spoilt_value_is_told_too() -> None:
-    text = '{"id": "a", "source": { "connector": "sql" }, "tables": [],\n"incremental": "\\ud800",\n"x": 1e999\n}'
+    text = '{"id": "a", "source": {"connector": "a"}, "tables": [],\n"incremental": "\\ud800",\n"x": 1e999\n}'
 
     scan = check_text(read_text("pipelines/a.json", "json", text))
 

@@ -170,6 +170,13 @@ def test_conversion_there_and_back_is_lossless(data: dict[str, Any]) -> None:
         assert (root / "hakiri.toml").read_text(encoding="utf-8").rstrip("\n") + "\n" == head
 
 
+def test_a_long_list_of_texts_and_tables_in_a_config_is_kept_as_it_is() -> None:
+    mixed = ["a name that is no table " * 3, {"key": "and a table " * 3}]
+    data = {**BASE, "source": {"connector": "rest", "config": {"mixed": mixed}}}
+
+    assert tomllib.loads(toml_block(data, "")) == data
+
+
 def test_a_name_and_an_object_with_only_a_name_are_the_same_table() -> None:
     assert made(tables=["issues"]) == made(tables=[{"name": "issues"}])
     assert dump_pipeline(made(tables=[{"name": "issues"}]))["tables"] == ["issues"]

@@ -24,9 +24,16 @@ class Entry(NamedTuple):
 COMMANDS: Mapping[str, Entry] = MappingProxyType(
     {
         "init": Entry("hakiri.cli.init", "Make a project that runs as it is."),
+        "plan": Entry("hakiri.cli.plan", "Show what would change, without changing anything."),
+        "preview": Entry(
+            "hakiri.cli.preview",
+            "Run a pipeline's source and transforms on Spark and show the first rows.",
+        ),
         "pipeline": Entry("hakiri.cli.pipeline", "Write and read the pipelines of the manifest."),
         "config": Entry("hakiri.cli.config", "Show every setting and where its value comes from."),
         "schema": Entry("hakiri.cli.schema", "Write the JSON Schemas of the manifest files."),
+        "engine": Entry("hakiri.cli.engine", "Start, stop and watch the warm Spark servers of this user."),
+        "doctor": Entry("hakiri.cli.doctor", "Check that everything is there and works, and say what to do."),
     }
 )
 
@@ -58,7 +65,7 @@ def root_command() -> Any:
         cls=RootGroup,
         name="hakiri",
         help=_ABOUT,
-        epilog=examples("hakiri init shop", "hakiri -C shop pipeline list", "hakiri pipeline list --json"),
+        epilog=examples("hakiri init shop", "hakiri -C shop plan", "hakiri -C shop preview orders"),
         callback=help_when_alone,
         invoke_without_command=True,
         add_completion=False,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hakiri.engine.archive import Archive, archive_for, make_archive
-    from hakiri.engine.config import EngineConfig, MasterKind, kind_of_master
+    from hakiri.engine.config import EngineConfig, MasterKind, configured, kind_of_master
     from hakiri.engine.home import EngineHome, ServerRecord
     from hakiri.engine.java import Java, find_java
     from hakiri.engine.launch import installed_spark
@@ -31,6 +31,7 @@ _HOMES = {
     "ServerState": "server",
     "Watcher": "sessions",
     "archive_for": "archive",
+    "configured": "config",
     "default_heap_mib": "machine",
     "find_java": "java",
     "installed_spark": "launch",
@@ -55,6 +56,7 @@ __all__ = [
     "ServerState",
     "Watcher",
     "archive_for",
+    "configured",
     "default_heap_mib",
     "find_java",
     "installed_spark",

@@ -9,7 +9,9 @@ from datetime import timedelta
 from enum import Enum
 from types import MappingProxyType
 
+from hakiri.core.settings import EngineSettings
 from hakiri.engine.errors import BadMaster, ReservedConf
+from hakiri.engine.machine import default_heap_mib
 
 OWN_KEYS = {
     "spark.master": "set engine.master",
@@ -73,6 +75,21 @@ class EngineConfig:
     @property
     def kind(self) -> MasterKind:
         return kind_of_master(self.master)
+
+
+def configured(settings: EngineSettings, memory: int) -> EngineConfig:
+    """The engine's configuration from the resolved settings, on a machine with this much memory."""
+    asked = settings.driver_memory
+    return EngineConfig(
+        master=settings.master,
+        conf=settings.conf,
+        heap_mib=asked.bytes // 1024**2 if asked else default_heap_mib(memory),
+        idle_timeout=settings.idle_timeout.total(),
+        archive=settings.archive,
+        java=settings.java,
+        python=settings.python,
+        pass_env=settings.env,
+    )
 
 
 def spark_conf(config: EngineConfig) -> dict[str, str]:

@@ -319,6 +319,15 @@ SecretName = Annotated[
         is_secret=True,
     ),
 ]
+VariableName = Annotated[
+    str,
+    Name(
+        what="the name of an environment variable",
+        pattern=r"[A-Za-z_][A-Za-z0-9_]{0,126}",
+        rule="only letters, digits and `_`, not a digit first",
+        example="AWS_PROFILE",
+    ),
+]
 KeySource = Annotated[
     str,
     Name(

@@ -20,6 +20,7 @@ from hakiri.manifest.fields import (
     ProjectName,
     SizeText,
     Strict,
+    VariableName,
     refuse,
 )
 from hakiri.manifest.pipeline import EditorSchema, PipelineSpec
@@ -102,6 +103,11 @@ class EngineSection(Strict):
     archive: bool | None = Field(None, description="Make and use a class-data archive for a faster start.")
     java: str | None = Field(None, min_length=1, description="The Java to use: a home folder or a program.")
     python: str | None = Field(None, min_length=1, description="The Python that Spark's workers use.")
+    env: tuple[VariableName, ...] | None = Field(
+        None,
+        description="Variables of the environment that Spark may see, beside the usual ones.",
+        examples=[["AWS_PROFILE", "HTTPS_PROXY"]],
+    )
 
 
 class ContextSection(Strict):

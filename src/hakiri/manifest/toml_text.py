@@ -45,15 +45,16 @@ def toml_block(data: dict[str, Any], header: str) -> str:
 def _lines(data: dict[str, Any], header: str, *, is_item: bool, path: KeyPath) -> list[str]:
     lines = [f"[[{header}]]" if is_item else f"[{header}]"] if header else []
     tables: list[str] = []  # after all other keys, because a header claims what follows it
-    for key, value in data.items():
+    for key, written in data.items():
+        value = _all_long(written) if not path and key == "tables" else written
         inner = f"{header}.{toml_key(key)}" if header else toml_key(key)
-        line = f"{toml_key(key)} = {toml_value(value, (*path, key))}"
+        line = f"{toml_key(key)} = {toml_value(written, (*path, key))}"
         is_wide = len(line) > WIDEST_LINE
         if isinstance(value, dict) and value and (is_wide or key not in _INLINE):
             tables += ["", *_lines(value, inner, is_item=False, path=(*path, key))]
         elif is_wide and _is_list_of_tables(value):
             for number, entry in enumerate(value):
-                tables += ["", *_lines(_long(entry), inner, is_item=True, path=(*path, key, number))]
+                tables += ["", *_lines(entry, inner, is_item=True, path=(*path, key, number))]
         elif is_wide and isinstance(value, list):
             items = [f"  {toml_value(item, (*path, key, number))}," for number, item in enumerate(value)]
             lines += [f"{toml_key(key)} = [", *items, "]"]
@@ -62,14 +63,14 @@ def _lines(data: dict[str, Any], header: str, *, is_item: bool, path: KeyPath) -
     return lines + tables
 
 
+def _all_long(tables: Any) -> Any:
+    """The tables of a pipeline, all as objects if one is: a list under headers has no plain texts."""
+    if not isinstance(tables, list) or not any(isinstance(entry, dict) for entry in tables):
+        return tables
+    return [{"name": entry} if isinstance(entry, str) else entry for entry in tables]
+
+
 def _is_list_of_tables(value: Any) -> bool:
-    """Also one in which some are written short, as the tables of a pipeline may be."""
     return (
-        isinstance(value, list) and any(isinstance(entry, dict) for entry in value) and all(map(_long, value))
+        isinstance(value, list) and bool(value) and all(isinstance(entry, dict) and entry for entry in value)
     )
-
-
-def _long(entry: Any) -> dict[str, Any]:
-    if isinstance(entry, str):
-        return {"name": entry}
-    return entry if isinstance(entry, dict) else {}

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from hakiri.cli.reports.config import ConfigReport
+from hakiri.cli.reports.engine import DoctorReport, EngineStatusReport
 from hakiri.cli.reports.failure import ErrorReport
 from hakiri.cli.reports.pipelines import (
     PipelineConvertReport,
@@ -14,6 +15,7 @@ from hakiri.cli.reports.pipelines import (
     PipelineEditReport,
     PipelineListReport,
 )
+from hakiri.cli.reports.plan import PlanReport, PreviewReport
 from hakiri.cli.reports.project import InitReport, SchemaExportReport
 
 # By the words of the command, joined with `-`; the schema is `docs/schemas/<name>.json`.
@@ -21,6 +23,10 @@ REPORTS: Mapping[str, type] = MappingProxyType(
     {
         "config": ConfigReport,
         "config-get": ConfigReport,
+        "doctor": DoctorReport,
+        "engine-start": EngineStatusReport,
+        "engine-status": EngineStatusReport,
+        "engine-stop": EngineStatusReport,
         "error": ErrorReport,
         "init": InitReport,
         "pipeline-convert": PipelineConvertReport,
@@ -28,6 +34,8 @@ REPORTS: Mapping[str, type] = MappingProxyType(
         "pipeline-describe": PipelineDescribeReport,
         "pipeline-edit": PipelineEditReport,
         "pipeline-list": PipelineListReport,
+        "plan": PlanReport,
+        "preview": PreviewReport,
         "schema-export": SchemaExportReport,
     }
 )
@@ -35,6 +43,8 @@ REPORTS: Mapping[str, type] = MappingProxyType(
 __all__ = [
     "REPORTS",
     "ConfigReport",
+    "DoctorReport",
+    "EngineStatusReport",
     "ErrorReport",
     "InitReport",
     "PipelineConvertReport",
@@ -42,5 +52,7 @@ __all__ = [
     "PipelineDescribeReport",
     "PipelineEditReport",
     "PipelineListReport",
+    "PlanReport",
+    "PreviewReport",
     "SchemaExportReport",
 ]

@@ -75,6 +75,10 @@ class EngineSettings:
         default=None,
         metadata=_about("The Python that Spark's workers use.", none_means="the one that runs hakiri"),
     )
+    env: tuple[str, ...] = field(
+        default=(),
+        metadata=_about("Variables of the environment that Spark may see, beside the usual.", kind="names"),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

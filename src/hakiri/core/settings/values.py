@@ -12,19 +12,18 @@ from hakiri.core.secrets import MASK, Secret, mask_spans
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-Kind = Literal["text", "flag", "duration", "size", "count", "table"]
+Kind = Literal["text", "flag", "duration", "size", "names", "table"]
 KIND_WRITTEN_AS = {
     "text": "a text",
     "flag": "`true` or `false`",
     "duration": "a text like `15m`",
     "size": "a text like `2GB`",
-    "count": "a whole number",
+    "names": "names of variables with commas between",
     "table": "a table",
 }
 FLAG_WORDS = {"true": True, "yes": True, "on": True, "1": True} | dict.fromkeys(
     ("false", "no", "off", "0"), False
 )
-MOST_DIGITS = 18
 # Spark hides the same keys in its own pages (spark.redaction.regex).
 SENSITIVE_WORDS = ("secret", "password", "passwd", "token", "access.key", "accesskey", "credential")
 
@@ -37,8 +36,8 @@ def read_text(kind: Kind, text: str, choices: Sequence[str] = ()) -> object:
         return Duration.parse(text)
     if kind == "size":
         return Size.parse(text)
-    if kind == "count":
-        return _read_count(text)
+    if kind == "names":
+        return _read_names(text.split(","), text)
     if kind == "table":
         return _read_table(text)
     return _read_choice(text, choices)
@@ -50,8 +49,8 @@ def read_manifest_value(kind: Kind, value: object, choices: Sequence[str] = ()) 
         return dict(flattened(value))
     if kind == "flag" and isinstance(value, bool):
         return value
-    if kind == "count" and isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-        return value
+    if kind == "names" and isinstance(value, list | tuple):
+        return _read_names(value, str(value))
     if kind in {"text", "duration", "size"} and isinstance(value, str):
         return read_text(kind, value, choices)
     if (kind == "duration" and isinstance(value, Duration)) or (kind == "size" and isinstance(value, Size)):
@@ -85,6 +84,8 @@ def shown_value(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, Secret):
         return MASK
+    if isinstance(value, tuple):
+        return ", ".join(value) or "(none)"
     return mask_url(str(value))
 
 
@@ -128,10 +129,11 @@ def _read_flag(text: str) -> bool:
     return FLAG_WORDS[text.lower()]
 
 
-def _read_count(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS):
-        raise _refusal("count", text, KIND_WRITTEN_AS["count"])
-    return int(text)
+def _read_names(names: Sequence[object], text: str) -> tuple[str, ...]:
+    read = [name.strip() if isinstance(name, str) else "" for name in names]
+    if not all(name.isascii() and name.isidentifier() for name in read):
+        raise _refusal("names", text, KIND_WRITTEN_AS["names"])
+    return tuple(dict.fromkeys(read))
 
 
 def _read_table(text: str) -> Mapping[str, str]:

@@ -1,0 +1,196 @@
+"""The checks of `hakiri doctor`. Each tries the real thing and tells what it found."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from hakiri.cli.app import MANIFEST_NAME
+from hakiri.cli.project import project_of, settings_of
+from hakiri.cli.spark import engine_of, spark_of
+from hakiri.core.errors import HakiriError
+from hakiri.core.grammar import format_size
+
+if TYPE_CHECKING:
+    from hakiri.cli.app import App
+    from hakiri.core.settings import Settings
+
+GIB = 1024**3
+LITTLE_MEMORY_BYTES = 4 * GIB
+LITTLE_DISK_BYTES = 5 * GIB
+TRIED_ROWS = 1_000
+OLDEST_SQLITE = (3, 35, 0)  # the first with RETURNING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What one check found; the hint says what to do where something is wrong."""
+
+    name: str
+    status: Literal["ok", "warning", "failed"]
+    found: str
+    hint: str = ""
+
+
+def run_checks(app: App, *, with_spark: bool) -> Iterator[Finding]:
+    """Every check in order, told as it is done. A check that fails never keeps the next from running."""
+    yield Finding(name="python", status="ok", found=f"Python {platform.python_version()}")
+    yield _memory()
+    try:
+        settings = settings_of(app)
+    except HakiriError as error:
+        yield Finding(
+            name="manifest", status="failed", found=str(error), hint="run `hakiri plan` for all of it"
+        )
+        return
+    yield _tried("manifest", lambda: _manifest(app))
+    yield _tried("disk", lambda: _disk(app, settings))
+    yield _tried("catalog", lambda: _catalog(app, settings))
+    java = _tried("java", lambda: _java(app, settings))
+    yield java
+    if with_spark and java.status != "failed":
+        yield from _spark_and_duckdb(app, settings)
+
+
+def _tried(name: str, check: Callable[[], Finding]) -> Finding:
+    try:
+        return check()
+    except HakiriError as error:
+        return Finding(name=name, status="failed", found=str(error), hint=error.hint)
+    except OSError as error:
+        return Finding(name=name, status="failed", found=str(error), hint="check that you may use that path")
+
+
+def _memory() -> Finding:
+    from hakiri.engine import default_heap_mib, memory_bytes
+
+    memory = memory_bytes()
+    found = f"{format_size(memory)}, of which Spark takes up to {default_heap_mib(memory)} MiB"
+    if memory < LITTLE_MEMORY_BYTES:
+        return Finding(name="memory", status="warning", found=found, hint="4 GiB or more are better")
+    return Finding(name="memory", status="ok", found=found)
+
+
+def _manifest(app: App) -> Finding:
+    if not (app.project_dir / MANIFEST_NAME).exists():
+        return Finding(
+            name="manifest",
+            status="warning",
+            found=f"there is no {MANIFEST_NAME} here or above",
+            hint="make a project with `hakiri init`, or name its folder with -C",
+        )
+    project = project_of(app)
+    count = len(project.pipelines)
+    pipelines = "1 pipeline" if count == 1 else f"{count} pipelines"
+    return Finding(name="manifest", status="ok", found=f"project `{project.name}` with {pipelines}")
+
+
+def _disk(app: App, settings: Settings) -> Finding:
+    store = _nearest_existing(app.project_dir / settings.context.path)
+    free = shutil.disk_usage(store).free
+    with tempfile.NamedTemporaryFile(dir=store, prefix=".hakiri-doctor-"):
+        found = f"{format_size(free)} free at {store}, which can be written to"
+    if free < LITTLE_DISK_BYTES:
+        return Finding(name="disk", status="warning", found=found, hint="make room: Spark spills to disk")
+    return Finding(name="disk", status="ok", found=found)
+
+
+def _catalog(app: App, settings: Settings) -> Finding:
+    """The default catalog is a SQLite file in the store: try one there, in a file of our own."""
+    if settings.catalog.url is not None:
+        return Finding(
+            name="catalog",
+            status="warning",
+            found="catalog.url is set, and nothing in this version connects to it",
+            hint="leave it out to use the SQLite file of the store",
+        )
+    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+        return Finding(
+            name="catalog",
+            status="failed",
+            found=f"SQLite {sqlite3.sqlite_version} is too old",
+            hint="use a Python that is built with SQLite 3.35 or newer",
+        )
+    store = _nearest_existing(app.project_dir / settings.context.path)
+    with tempfile.TemporaryDirectory(dir=store, prefix=".hakiri-doctor-") as folder:
+        database = sqlite3.connect(Path(folder) / "meta.sqlite")
+        try:
+            mode = database.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+            database.execute("CREATE TABLE tried (id INTEGER PRIMARY KEY)")
+            database.commit()
+        finally:
+            database.close()
+    if mode != "wal":
+        return Finding(
+            name="catalog",
+            status="failed",
+            found=f"SQLite cannot keep a write-ahead log at {store}",
+            hint="put the store on a local disk (context.path)",
+        )
+    return Finding(name="catalog", status="ok", found=f"SQLite {sqlite3.sqlite_version}, beside the store")
+
+
+def _java(app: App, settings: Settings) -> Finding:
+    from hakiri.engine import MasterKind, archive_for, find_java, installed_spark
+
+    engine = engine_of(app, settings)
+    if engine.config.kind is MasterKind.CONNECT:
+        return Finding(name="java", status="ok", found="not needed: Spark runs elsewhere")
+    java = find_java(app.env, setting=settings.engine.java)
+    archive = archive_for(java, installed_spark(engine.python), engine.home)
+    made = "the class archive is made" if archive.exists() else "the class archive is not made yet"
+    return Finding(
+        name="java", status="ok", found=f"Java {java.version} from {java.origin}, {java.executable}; {made}"
+    )
+
+
+def _spark_and_duckdb(app: App, settings: Settings) -> Iterator[Finding]:
+    with tempfile.TemporaryDirectory(prefix="hakiri-doctor-") as folder:
+        written = Path(folder) / "rows"
+        spark = _tried("spark", lambda: _spark_writes(app, settings, written))
+        yield spark
+        yield _tried("duckdb", lambda: _duckdb_reads(written if spark.status == "ok" else None))
+
+
+def _spark_writes(app: App, settings: Settings, target: Path) -> Finding:
+    began = app.clock.monotonic()
+    with spark_of(app, settings) as spark:
+        spark.range(TRIED_ROWS).selectExpr("id", "id * 2 AS twice").write.parquet(str(target))
+        version = spark.version
+    seconds = app.clock.monotonic() - began
+    return Finding(
+        name="spark",
+        status="ok",
+        found=f"Spark {version} on {settings.engine.master} ran a job in {seconds:.1f} s",
+    )
+
+
+def _duckdb_reads(written: Path | None) -> Finding:
+    import duckdb
+
+    if written is None or not list(written.glob("*.parquet")):  # Spark failed, or its disk is another one
+        duckdb.execute("SELECT 42").fetchall()
+        return Finding(name="duckdb", status="ok", found=f"DuckDB {duckdb.__version__} answers")
+    rows, total = duckdb.execute(
+        "SELECT count(*), sum(twice) FROM read_parquet(?)", [f"{written}/*.parquet"]
+    ).fetchall()[0]
+    if (rows, total) != (TRIED_ROWS, TRIED_ROWS * (TRIED_ROWS - 1)):
+        return Finding(
+            name="duckdb",
+            status="failed",
+            found=f"DuckDB {duckdb.__version__} read {rows} rows where Spark wrote {TRIED_ROWS}",
+            hint="report this, with both versions",
+        )
+    return Finding(
+        name="duckdb", status="ok", found=f"DuckDB {duckdb.__version__} reads what Spark wrote, {rows} rows"
+    )
+
+
+def _nearest_existing(path: Path) -> Path:
+    return next(folder for folder in (path, *path.parents) if folder.is_dir())

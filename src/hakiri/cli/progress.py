@@ -1,0 +1,124 @@
+"""What a person sees while Spark works: a bar on a terminal, a line every ten seconds elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hakiri.core.grammar import format_size
+
+if TYPE_CHECKING:
+    from hakiri.cli.console import Console
+    from hakiri.engine import JobProgress, ServerRecord
+
+SHOWN_AFTER_SECONDS = 1.0
+LINE_EVERY_SECONDS = 10.0
+
+
+class SparkDisplay:
+    """Watches a Spark session for a person; says nothing with `--quiet`. Close it before printing."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._is_live = console.err.isatty() and not console.is_quiet
+        self._bars: Any = None
+        self._bar_of: dict[str, Any] = {}
+        self._next_line: dict[str, float] = {}
+
+    def starting(self) -> None:
+        if self._is_live:
+            self._open_bars()
+            self._bar_of["start"] = self._bars.add_task("starting Spark", total=None, facts="")
+        else:
+            self._console.note("starting Spark …")
+
+    def ready(self, record: ServerRecord | None, *, was_started: bool) -> None:
+        self._remove("start")
+        if record is None:
+            self._console.detail("connected to a Spark that runs elsewhere")
+        elif was_started:
+            archive = "with" if record.archive_used else "without"
+            self._console.detail(
+                f"Spark is up after {record.start_seconds:.1f} s, {archive} the class archive"
+            )
+        else:
+            self._console.detail(f"Spark was warm (server {record.key})")
+
+    def progress(self, look: JobProgress) -> None:
+        if self._is_live:
+            self._move_bar(look)
+        else:
+            self._write_line(look)
+
+    def close(self) -> None:
+        if self._bars is not None:
+            self._bars.stop()
+            self._bars = None
+
+    def _move_bar(self, look: JobProgress) -> None:
+        if look.is_done:
+            self._remove(look.operation)
+            return
+        if look.elapsed_seconds < SHOWN_AFTER_SECONDS or not look.tasks_total:
+            return
+        self._open_bars()
+        if look.operation not in self._bar_of:
+            self._bar_of[look.operation] = self._bars.add_task("", total=look.tasks_total, facts="")
+        self._bars.update(
+            self._bar_of[look.operation],
+            description=_stage_words(look),
+            completed=look.tasks_done,
+            total=look.tasks_total,
+            facts=facts_of(look),
+        )
+
+    def _write_line(self, look: JobProgress) -> None:
+        if look.is_done:
+            self._next_line.pop(look.operation, None)
+            return
+        if look.elapsed_seconds >= self._next_line.setdefault(look.operation, LINE_EVERY_SECONDS):
+            self._next_line[look.operation] = look.elapsed_seconds + LINE_EVERY_SECONDS
+            self._console.note(f"{_stage_words(look)}: {facts_of(look)}")
+
+    def _open_bars(self) -> None:
+        if self._bars is None:
+            from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+            self._bars = Progress(
+                SpinnerColumn(),
+                TextColumn("{task.description}"),
+                BarColumn(bar_width=24),
+                TextColumn("{task.fields[facts]}"),
+                TimeElapsedColumn(),
+                console=self._console.rich_err(),
+                transient=True,
+            )
+            self._bars.start()
+
+    def _remove(self, name: str) -> None:
+        if self._bars is not None and name in self._bar_of:
+            self._bars.remove_task(self._bar_of.pop(name))
+            if not self._bar_of:
+                self.close()
+
+
+def facts_of(look: JobProgress) -> str:
+    """Tasks, bytes, rate and the time that is left, as one line."""
+    facts = [f"{look.tasks_done}/{look.tasks_total} tasks"]
+    if look.bytes_read:
+        facts.append(f"{format_size(look.bytes_read)} read")
+        facts.append(f"{format_size(int(look.bytes_per_second))}/s")
+    if look.eta_seconds is not None:
+        facts.append(f"about {_seconds_words(look.eta_seconds)} left")
+    return ", ".join(facts)
+
+
+def _stage_words(look: JobProgress) -> str:
+    return f"stage {min(look.stages_done + 1, look.stages_total)} of {look.stages_total}"
+
+
+def _seconds_words(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02d} min"
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"

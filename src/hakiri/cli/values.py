@@ -1,0 +1,41 @@
+"""How a value of a table is shown: to a person in a cell, and to a program in JSON."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from datetime import date, datetime, time
+from typing import Any
+
+
+def json_value(value: object) -> Any:
+    """The value in JSON's types without loss: what JSON cannot say exactly becomes a text."""
+    match value:
+        case None | bool() | int() | str():
+            plain: Any = value
+        case float():
+            plain = value if math.isfinite(value) else str(value)
+        case datetime() | date() | time():
+            plain = value.isoformat()
+        case bytes():
+            plain = base64.b64encode(value).decode("ascii")
+        case dict():
+            plain = {str(key): json_value(item) for key, item in value.items()}
+        case list() | tuple():
+            plain = [json_value(item) for item in value]
+        case _:
+            plain = str(value)
+    return plain
+
+
+def shown_cell(value: object) -> str:
+    """The value on one line; NULL is told apart from an empty text and from the text `null`."""
+    if value is None:
+        return "∅"
+    if isinstance(value, str):
+        return value.replace("\n", "⏎")
+    if isinstance(value, datetime):
+        return value.isoformat(sep=" ")
+    plain = json_value(value)
+    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)

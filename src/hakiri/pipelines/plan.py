@@ -1,0 +1,63 @@
+"""What an apply would do, decided without touching anything."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from hakiri.core.errors import Place
+from hakiri.manifest import PipelineSpec, Project
+from hakiri.transforms.loading import transform_files
+
+
+class Action(StrEnum):
+    CREATE = "create"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedPipeline:
+    """One pipeline of the manifest, and what would happen to it."""
+
+    action: Action
+    spec: PipelineSpec
+    destination: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    project: str
+    pipelines: tuple[PlannedPipeline, ...]
+    transform_files: tuple[str, ...]
+
+    @property
+    def has_changes(self) -> bool:
+        return bool(self.pipelines)
+
+    def counts(self) -> dict[str, int]:
+        counted = Counter(planned.action for planned in self.pipelines)
+        return {action.value: counted[action] for action in Action}
+
+
+def plan_project(project: Project, *, only: str | None = None, default_destination: str) -> Plan:
+    """The plan for every pipeline, or for one. No pipeline has ever run here, so each is to be created."""
+    specs = [project.pipeline(only)] if only is not None else project.pipelines
+    return Plan(
+        project=project.name,
+        pipelines=tuple(
+            PlannedPipeline(
+                action=Action.CREATE,
+                spec=spec,
+                destination=project.destination_of(spec, default_destination).connector,
+                place=project.place_of(spec.id),
+            )
+            for spec in specs
+        ),
+        transform_files=tuple(_relative(project.root)),
+    )
+
+
+def _relative(root: Path) -> list[str]:
+    return [path.relative_to(root).as_posix() for path in transform_files(root)]

@@ -1,0 +1,55 @@
+"""What a command does not need is not loaded: importing Spark alone takes longer than most commands."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hakiri.cli.commands import COMMANDS, root_command
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+HEAVY = frozenset({"duckdb", "grpc", "numpy", "pandas", "pyarrow", "pyspark"})
+ROOT_COMMAND = root_command()
+# Prints to stderr, since help goes to stdout.
+PROBE = "import sys; print(*{name.partition('.')[0] for name in sys.modules}, file=sys.stderr)"
+
+
+def command_lines(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    yield words
+    names = COMMANDS if command is ROOT_COMMAND else getattr(command, "commands", {})
+    for name in names:
+        yield from command_lines(command.get_command(None, name), (*words, name))
+
+
+def loaded_by(code: str, folder: Path) -> set[str]:
+    """The packages that are loaded once a fresh Python has run the code."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{PROBE}"], cwd=folder, capture_output=True, text=True, check=True
+    )
+    return set(done.stderr.splitlines()[-1].split())
+
+
+COMMAND_LINES = list(command_lines(ROOT_COMMAND))
+
+
+def test_importing_the_package_loads_nothing_heavy(tmp_path: Path) -> None:
+    loaded = loaded_by("import hakiri", tmp_path)
+
+    assert "hakiri" in loaded
+    assert not loaded & HEAVY
+
+
+@pytest.mark.parametrize("words", COMMAND_LINES, ids=lambda words: " ".join(words) or "hakiri")
+def test_the_help_of_every_command_loads_nothing_heavy(words: tuple[str, ...], tmp_path: Path) -> None:
+    code = f"from hakiri.cli import main; assert main({[*words, '--help']!r}) == 0"
+
+    loaded = loaded_by(code, tmp_path)
+
+    assert "typer" in loaded
+    assert not loaded & HEAVY
