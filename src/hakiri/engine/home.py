@@ -20,6 +20,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import stat
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -28,6 +29,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hakiri.engine.errors import UnsafeDirectory
+
+# Not the frames of a Java stack trace, which fill the end of the log when a server dies.
+_SAYS_WHAT_WENT_WRONG = re.compile(r"\S.*(\bERROR\b|Exception\b|Error\b|\bcould not\b)")
+_LINES_SEARCHED = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +157,11 @@ class ServerDir:
         except OSError:
             return ()
         return tuple(line for line in text.splitlines() if line.strip())[-lines:]
+
+    def log_errors(self, lines: int) -> tuple[str, ...]:
+        """The last lines that say what went wrong; the very last ones where none does."""
+        errors = [line for line in self.log_tail(_LINES_SEARCHED) if _SAYS_WHAT_WENT_WRONG.match(line)]
+        return tuple(errors[-lines:]) or self.log_tail(lines)
 
 
 class FileLock:

@@ -190,5 +190,5 @@ def _state_of(folder: ServerDir) -> ServerState:
 
 
 def _start_failure(folder: ServerDir, why: str) -> ServerStartFailed:
-    tail = folder.log_tail(5) or tuple((folder.path / "keeper.log").read_text("utf-8").splitlines()[-5:])
+    tail = folder.log_errors(5) or tuple((folder.path / "keeper.log").read_text("utf-8").splitlines()[-5:])
     return ServerStartFailed(why, str(folder.log), tail)

@@ -1,0 +1,67 @@
+"""The class archive: made once, used from then on, by the first server start that finds it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hakiri.engine import Engine, EngineHome, archive_for, join_server, make_archive, server_states
+from hakiri.engine.archive import Archive
+from hakiri.engine.java import Java
+from hakiri.engine.launch import Spark
+
+JAVA_17 = Java(executable=Path("/j17/bin/java"), version="17.0.9", modules=frozenset(), origin="PATH")
+JAVA_25 = Java(executable=Path("/j25/bin/java"), version="25.0.2", modules=frozenset(), origin="PATH")
+
+
+def spark_at(home: Path) -> Spark:
+    (home / "jars").mkdir(parents=True)
+    return Spark(home=home, version="4.3.0", python="python")
+
+
+def test_an_archive_fits_one_java_and_one_set_of_jars(tmp_path: Path) -> None:
+    home = EngineHome(runtime=tmp_path, cache=tmp_path)
+    one, two = spark_at(tmp_path / "one"), spark_at(tmp_path / "two")
+
+    paths = {archive_for(java, spark, home).path.name for java in (JAVA_17, JAVA_25) for spark in (one, two)}
+
+    assert len(paths) == 4
+    assert archive_for(JAVA_17, one, home) == archive_for(JAVA_17, one, home)
+    assert archive_for(JAVA_17, one, home).path.parent == tmp_path / "archives"
+
+
+def test_each_java_is_told_in_its_own_words(tmp_path: Path) -> None:
+    home = EngineHome(runtime=tmp_path, cache=tmp_path)
+    spark = spark_at(tmp_path / "spark")
+    old, new = archive_for(JAVA_17, spark, home), archive_for(JAVA_25, spark, home)
+    draft = tmp_path / "draft"
+
+    assert old.use_flags == (f"-XX:SharedArchiveFile={old.path}",)
+    assert old.make_flags(draft) == (f"-XX:ArchiveClassesAtExit={draft}",)
+    assert new.use_flags == (f"-XX:AOTCache={new.path}",)
+    assert new.make_flags(draft) == (f"-XX:AOTCacheOutput={draft}",)
+
+
+def is_mapped(archive: Archive, pid: int) -> bool:
+    return str(archive.path) in Path(f"/proc/{pid}/maps").read_text()
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(300)
+def test_the_archive_is_made_once_and_the_next_server_uses_it(home: EngineHome, make_engine: object) -> None:
+    engine: Engine = make_engine(home, archive=True)  # type: ignore[operator]
+    plan = engine.plan()
+
+    archive = make_archive(plan.java, plan.spark, home, engine.env, engine.clock)
+    made_at = archive.path.stat().st_ino
+    again = make_archive(plan.java, plan.spark, home, engine.env, engine.clock)
+    joined = join_server(plan, home, engine.clock)
+
+    assert again == archive
+    assert archive.path.stat().st_ino == made_at
+    assert archive.path.stat().st_size > 50_000_000
+    assert joined.record.archive_used
+    assert is_mapped(archive, joined.record.pid)
+    assert [state.key for state in server_states(home)] == [plan.key]
+    joined.leave()
