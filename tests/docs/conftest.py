@@ -49,8 +49,8 @@ FILE_LINE = re.compile(r"# (?P<file>[\w./-]+\.(?:toml|py))")
 SPARK_SECONDS = 300
 # Keeps the folder and the exported variables of one command for the next, also when it calls `exit`.
 SHELL = """\
-. "$HAKIRI_DOCS_STATE"
-trap 'ended=$?; { export -p; printf "cd %%q\\n" "$PWD"; } > "$HAKIRI_DOCS_STATE"; exit $ended' EXIT
+. "$DOCS_STATE"
+trap 'ended=$?; { export -p; printf "cd %%q\\n" "$PWD"; } > "$DOCS_STATE"; exit $ended' EXIT
 %s
 """
 
@@ -112,7 +112,7 @@ class Workplace:
             "HOME": str(self.home),
             "HAKIRI_RUNTIME_DIR": str(self.runtime),
             "HAKIRI_CACHE_DIR": str(self.cache),
-            "HAKIRI_DOCS_STATE": str(self.state),
+            "DOCS_STATE": str(self.state),
             "LANG": "C.UTF-8",
             "PYTHONUTF8": "1",
             "PYTHONUNBUFFERED": "1",  # so that stdout and stderr come in the order of their lines

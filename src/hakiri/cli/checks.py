@@ -16,6 +16,7 @@ from hakiri.cli.project import project_of, settings_of
 from hakiri.cli.spark import engine_of, spark_of
 from hakiri.core.errors import HakiriError
 from hakiri.core.grammar import format_size
+from hakiri.core.settings import resolve_settings
 
 if TYPE_CHECKING:
     from hakiri.cli.app import App
@@ -45,17 +46,18 @@ def run_checks(app: App, *, with_spark: bool) -> Iterator[Finding]:
     try:
         settings = settings_of(app)
     except HakiriError as error:
-        yield Finding(
-            name="manifest", status="failed", found=str(error), hint="run `hakiri plan` for all of it"
-        )
-        return
-    yield _tried("manifest", lambda: _manifest(app))
+        yield _no_settings(error)
+        settings = _settings_but_for(error, app)
+    else:
+        yield _tried("manifest", lambda: _manifest(app))
     yield _tried("disk", lambda: _disk(app, settings))
     yield _tried("catalog", lambda: _catalog(app, settings))
     java = _tried("java", lambda: _java(app, settings))
     yield java
     if with_spark and java.status != "failed":
         yield from _spark_and_duckdb(app, settings)
+    else:
+        yield _tried("duckdb", lambda: _duckdb_reads(None))
 
 
 def _tried(name: str, check: Callable[[], Finding]) -> Finding:
@@ -65,6 +67,30 @@ def _tried(name: str, check: Callable[[], Finding]) -> Finding:
         return Finding(name=name, status="failed", found=str(error), hint=error.hint)
     except OSError as error:
         return Finding(name=name, status="failed", found=str(error), hint="check that you may use that path")
+    except Exception as error:  # a library that is broken or missing is just what is looked for
+        found = f"{type(error).__name__}: {error}".removesuffix(": ")
+        return Finding(name=name, status="failed", found=found, hint="install Hakiri anew, or report this")
+
+
+def _no_settings(error: HakiriError) -> Finding:
+    """What keeps the settings from being known: the manifest, or a flag or variable that is wrong."""
+    is_manifest = error.code.startswith("manifest.")
+    return Finding(
+        name="manifest" if is_manifest else "settings",
+        status="failed",
+        found=str(error),
+        hint=f"run `hakiri {'plan' if is_manifest else 'config'}` for all of it",
+    )
+
+
+def _settings_but_for(error: HakiriError, app: App) -> Settings:
+    """What the rest is checked with: the settings without the manifest, or the defaults, as far as known."""
+    is_manifest = error.code.startswith("manifest.")
+    flags, env = (app.flags, app.env) if is_manifest else ({}, {})
+    try:
+        return resolve_settings(flags=flags, env=env, manifest={}, manifest_places={})
+    except HakiriError:
+        return resolve_settings(flags={}, env={}, manifest={}, manifest_places={})
 
 
 def _memory() -> Finding:
@@ -93,9 +119,17 @@ def _manifest(app: App) -> Finding:
 
 def _disk(app: App, settings: Settings) -> Finding:
     store = _nearest_existing(app.project_dir / settings.context.path)
-    free = shutil.disk_usage(store).free
-    with tempfile.NamedTemporaryFile(dir=store, prefix=".hakiri-doctor-"):
-        found = f"{format_size(free)} free at {store}, which can be written to"
+    try:
+        with tempfile.TemporaryFile(dir=store):
+            free = shutil.disk_usage(store).free
+    except OSError as error:
+        return Finding(
+            name="disk",
+            status="failed",
+            found=f"{store} cannot be written to ({error.strerror})",
+            hint="set context.path to a folder that you may write to",
+        )
+    found = f"{format_size(free)} free at {store}, which can be written to"
     if free < LITTLE_DISK_BYTES:
         return Finding(name="disk", status="warning", found=found, hint="make room: Spark spills to disk")
     return Finding(name="disk", status="ok", found=found)
@@ -118,22 +152,31 @@ def _catalog(app: App, settings: Settings) -> Finding:
             hint="use a Python that is built with SQLite 3.35 or newer",
         )
     store = _nearest_existing(app.project_dir / settings.context.path)
-    with tempfile.TemporaryDirectory(dir=store, prefix=".hakiri-doctor-") as folder:
-        database = sqlite3.connect(Path(folder) / "meta.sqlite")
-        try:
-            mode = database.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-            database.execute("CREATE TABLE tried (id INTEGER PRIMARY KEY)")
-            database.commit()
-        finally:
-            database.close()
+    try:
+        with tempfile.TemporaryDirectory(dir=store, prefix=".hakiri-doctor-") as folder:
+            mode = _journal_mode(Path(folder) / "meta.sqlite")
+    except (OSError, sqlite3.Error) as error:
+        mode = str(error.strerror if isinstance(error, OSError) else error)
     if mode != "wal":
         return Finding(
             name="catalog",
             status="failed",
-            found=f"SQLite cannot keep a write-ahead log at {store}",
-            hint="put the store on a local disk (context.path)",
+            found=f"SQLite cannot keep a write-ahead log at {store} ({mode})",
+            hint="put the store on a local disk that you may write to (context.path)",
         )
     return Finding(name="catalog", status="ok", found=f"SQLite {sqlite3.sqlite_version}, beside the store")
+
+
+def _journal_mode(file: Path) -> str:
+    """The mode that SQLite really took for a new database that was asked for a write-ahead log."""
+    database = sqlite3.connect(file)
+    try:
+        mode = database.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+        database.execute("CREATE TABLE tried (id INTEGER PRIMARY KEY)")
+        database.commit()
+    finally:
+        database.close()
+    return str(mode)
 
 
 def _java(app: App, settings: Settings) -> Finding:
@@ -193,4 +236,5 @@ def _duckdb_reads(written: Path | None) -> Finding:
 
 
 def _nearest_existing(path: Path) -> Path:
-    return next(folder for folder in (path, *path.parents) if folder.is_dir())
+    """The folder itself or the first above it that is there; what is there may also be a file."""
+    return next(folder for folder in (path, *path.parents) if folder.exists())

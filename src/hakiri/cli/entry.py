@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
-from contextlib import suppress
+import threading
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -22,9 +24,15 @@ from hakiri.core.clock import SystemClock
 from hakiri.core.errors import ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from types import FrameType
 
 PROGRAM = "hakiri"
+ENDED_BY_SIGTERM = 128 + signal.SIGTERM  # what the shell reports of a process that the signal killed
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM: whoever runs the command wants it to end, and to clean up as after Ctrl-C."""
 
 
 def run(argv: Sequence[str] | None = None) -> int:
@@ -40,12 +48,30 @@ def run(argv: Sequence[str] | None = None) -> int:
         err_has_colors=may_use_colors(err, env),
         env=env,
     )
-    code = _run_command(console, args)
+    with _sigterm_raised():
+        code = _run_command(console, args)
     try:
         console.out.flush()
     except BrokenPipeError:
         _forget_closed_pipes(console)
     return code
+
+
+@contextmanager
+def _sigterm_raised() -> Iterator[None]:
+    """Let SIGTERM end the command like Ctrl-C: its Spark job is interrupted, and nothing is left behind."""
+
+    def end(_signal: int, _frame: FrameType | None) -> None:
+        raise Terminated
+
+    if threading.current_thread() is not threading.main_thread():  # only that one may have handlers
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _run_command(console: Console, args: list[str]) -> int:
@@ -96,7 +122,7 @@ def _report_failure(console: Console, error: BaseException, *, as_json: bool) ->
             from hakiri.cli.reports.failure import error_report
 
             console.data(error_report(failure))
-    return failure.exit_code
+    return ENDED_BY_SIGTERM if isinstance(error, Terminated) else failure.exit_code
 
 
 def _has_reader_gone(console: Console) -> bool:

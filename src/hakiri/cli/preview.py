@@ -41,7 +41,7 @@ def preview(
     settings = settings_of(app, project)
     spec = check_preview(project, pipeline_id, app.env)
     with spark_of(app, settings, project=project.root) as spark:
-        seen = preview_pipeline(spark, project.root, spec, tuple(project.definitions), rows=rows)
+        seen = preview_pipeline(spark, project, spec, rows=rows)
     if as_json:
         app.console.data(_report(spec.id, seen))
         return
@@ -52,7 +52,8 @@ def preview(
     )
     app.console.table(names, [[shown_cell(value) for value in row] for row in seen.rows])
     through = f" through {', '.join(seen.steps)}" if seen.steps else ""
-    app.console.note(f"\n{len(seen.rows)} rows of pipeline `{spec.id}`{through}; nothing was written")
+    count = "1 row" if len(seen.rows) == 1 else f"{len(seen.rows)} rows"
+    app.console.note(f"\n{count} of pipeline `{spec.id}`{through}; nothing was written")
 
 
 def _report(pipeline_id: str, seen: Preview) -> PreviewReport:

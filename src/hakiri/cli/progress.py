@@ -19,7 +19,8 @@ class SparkDisplay:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._is_live = console.err.isatty() and not console.is_quiet
+        is_screen = console.err.isatty() and console.env.get("TERM") != "dumb"
+        self._is_live = is_screen and not console.is_quiet
         self._bars: Any = None
         self._bar_of: dict[str, Any] = {}
         self._next_line: dict[str, float] = {}
@@ -53,6 +54,7 @@ class SparkDisplay:
         if self._bars is not None:
             self._bars.stop()
             self._bars = None
+            self._bar_of.clear()
 
     def _move_bar(self, look: JobProgress) -> None:
         if look.is_done:
@@ -113,6 +115,8 @@ def facts_of(look: JobProgress) -> str:
 
 
 def _stage_words(look: JobProgress) -> str:
+    if not look.stages_total:
+        return "before the first stage"
     return f"stage {min(look.stages_done + 1, look.stages_total)} of {look.stages_total}"
 
 

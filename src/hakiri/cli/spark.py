@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,6 +37,9 @@ def spark_of(app: App, settings: Settings, *, project: Path | None = None) -> It
     from hakiri.cli.progress import SparkDisplay
     from hakiri.engine import session
 
+    # Spark's client logs each error twice: here as a JSON line with the JVM's stack, beside the exception.
+    for logger in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        logging.getLogger(logger).disabled = True
     display = SparkDisplay(app.console)
     try:
         with session(engine_of(app, settings), display, project=project) as spark:

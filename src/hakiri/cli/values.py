@@ -8,6 +8,10 @@ import math
 from datetime import date, datetime, time
 from typing import Any
 
+# A control sign in somebody's data must not move the cursor of the terminal that shows it.
+_SIGNS = {code: chr(0x2400 + code) for code in range(32)}
+_VISIBLE = {**_SIGNS, **dict.fromkeys(range(0x7F, 0xA0), "\ufffd"), ord("\n"): "⏎"}
+
 
 def json_value(value: object) -> Any:
     """The value in JSON's types without loss: what JSON cannot say exactly becomes a text."""
@@ -34,7 +38,7 @@ def shown_cell(value: object) -> str:
     if value is None:
         return "∅"
     if isinstance(value, str):
-        return value.replace("\n", "⏎")
+        return value.translate(_VISIBLE)
     if isinstance(value, datetime):
         return value.isoformat(sep=" ")
     plain = json_value(value)

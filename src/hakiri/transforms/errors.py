@@ -24,3 +24,17 @@ class UnknownPipelineInTransform(HakiriError):
             places=[place],
             hint=f"did you mean `{meant}`?" if meant else "name a pipeline of the manifest",
         )
+
+
+class TransformFailed(HakiriError):
+    """The author's function raised, or gave something that Spark refuses."""
+
+    code = "transforms.failed"
+
+    def __init__(self, place: Place, pipeline: str, problem: str) -> None:
+        self.pipeline = pipeline
+        super().__init__(
+            f"the transform of pipeline `{pipeline}` failed: {problem}",
+            places=[place],
+            hint="mend that line; --verbose shows the whole traceback",
+        )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import sys
-import traceback
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -14,8 +16,10 @@ from hakiri.core.errors import Place
 from hakiri.core.nearest import nearest
 from hakiri.transforms.authoring import PIPELINE_MARK, Transform
 from hakiri.transforms.errors import BrokenTransform, UnknownPipelineInTransform
+from hakiri.transforms.places import FOLDER, place_of_error, words_of_error
 
-FOLDER = "transforms"
+# A package of our own: an author's `email.py` must not stand in for Python's.
+_PACKAGE = "hakiri_project_transforms"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,56 +32,83 @@ class LoadedTransform:
 
 
 def transform_files(root: Path) -> list[Path]:
-    return sorted((root / FOLDER).glob("*.py"))
+    """The author's files by name, without the hidden ones that editors leave beside them."""
+    return sorted(
+        path for path in (root / FOLDER).glob("*.py") if path.is_file() and not path.name.startswith(".")
+    )
 
 
 def load_transforms(root: Path, pipelines: Collection[str]) -> list[LoadedTransform]:
     """Every step in `transforms/*.py`, by file and then by line: the order in which steps compose.
 
-    Runs the author's files. Raises BrokenTransform with the line that failed, and
+    Runs the author's files, which may import each other, with `from helpers import x` or
+    `from .helpers import x`. Raises BrokenTransform with the line that failed, and
     UnknownPipelineInTransform for a step of no pipeline: a misspelt id must not pass for «no transform».
     """
-    loaded = [step for path in transform_files(root) for step in _steps_in(path, root)]
+    with _importable(root / FOLDER):
+        loaded = [step for path in transform_files(root) for step in _steps_in(path, root)]
     for step in loaded:
         if step.pipeline not in pipelines:
             raise UnknownPipelineInTransform(step.place, step.pipeline, nearest(step.pipeline, pipelines))
     return loaded
 
 
+@contextmanager
+def _importable(folder: Path) -> Iterator[None]:
+    """Let the author's files import each other, and forget them all in the end.
+
+    Another project in this process may have files of the same names. And Spark sends the functions of a
+    module that nobody can import along with the plan, so they run where there is no such file.
+    """
+    package = ModuleType(_PACKAGE)
+    package.__path__ = [str(folder)]
+    before = set(sys.modules)
+    sys.modules[_PACKAGE] = package
+    # Last, so that no file of the author's hides a module of Python's or of an installed package.
+    sys.path.append(str(folder))
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        sys.path[:] = [entry for entry in sys.path if entry != str(folder)]
+        for name in set(sys.modules) - before:
+            if _is_of(sys.modules[name], folder):
+                del sys.modules[name]
+        del sys.modules[_PACKAGE]
+
+
+def _is_of(module: ModuleType, folder: Path) -> bool:
+    file = getattr(module, "__file__", None)
+    return isinstance(file, str) and Path(file).is_relative_to(folder)
+
+
 def _steps_in(path: Path, root: Path) -> Iterator[LoadedTransform]:
-    module = _run(path, root)
-    steps = [
-        (value.__code__.co_firstlineno, value)
+    module = _loaded(path, root)
+    # By identity: a step with a second name is still one step.
+    marked = {
+        id(value): value
         for value in vars(module).values()
-        if hasattr(value, PIPELINE_MARK) and value.__module__ == module.__name__
-    ]
+        if inspect.isfunction(value) and hasattr(value, PIPELINE_MARK) and value.__module__ == module.__name__
+    }
+    steps = [(inspect.unwrap(step).__code__.co_firstlineno, step) for step in marked.values()]
     for line, function in sorted(steps, key=lambda step: step[0]):
         place = Place(path.relative_to(root).as_posix(), line)
-        yield LoadedTransform(pipeline=getattr(function, PIPELINE_MARK), function=function, place=place)
+        for pipeline in getattr(function, PIPELINE_MARK):
+            yield LoadedTransform(pipeline=pipeline, function=function, place=place)
 
 
-def _run(path: Path, root: Path) -> ModuleType:
-    # A name of our own: two projects in one process may both have a file `orders.py`.
-    name = f"hakiri_project_transforms.{path.stem}"
+def _loaded(path: Path, root: Path) -> ModuleType:
+    name = f"{_PACKAGE}.{path.stem}"
+    if name in sys.modules:  # another of the author's files has imported it
+        return sys.modules[name]
     spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise BrokenTransform(Place(str(path)), "it is not a Python file")
+        raise BrokenTransform(Place(path.relative_to(root).as_posix()), "it is not a Python file")
     module = module_from_spec(spec)
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
-        raise BrokenTransform(_place_of(error, path, root), f"{type(error).__name__}: {error}") from error
-    finally:
-        del sys.modules[name]
+    except (Exception, SystemExit) as error:
+        place = place_of_error(error, root) or Place(path.relative_to(root).as_posix())
+        raise BrokenTransform(place, words_of_error(error)) from error
     return module
-
-
-def _place_of(error: Exception, path: Path, root: Path) -> Place:
-    """The last line of the author's own file that was on the way to the error."""
-    file = path.relative_to(root).as_posix()
-    if isinstance(error, SyntaxError):
-        return Place(file, error.lineno)
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in frames if frame.filename == str(path)]
-    return Place(file, lines[-1] if lines else None)

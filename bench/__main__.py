@@ -1,0 +1,27 @@
+"""`python -m bench [NAME …]`: run every benchmark, or those named, and print what was measured."""
+
+from __future__ import annotations
+
+import sys
+
+from bench import manifest_load, start_up
+from bench.measure import Measured, show
+
+BENCHMARKS = {"start_up": start_up.run, "manifest_load": manifest_load.run}
+
+
+def main(names: list[str]) -> int:
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        print(f"no benchmark {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}", file=sys.stderr)
+        return 2
+    results: list[Measured] = []
+    for name in names or BENCHMARKS:
+        print(f"running {name} …", file=sys.stderr)
+        results += BENCHMARKS[name]()
+    show(results)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
