@@ -24,12 +24,15 @@ NEW = ("pipeline", "create", "refunds", "--connector", "files", "--config", "pat
 CALLS = {
     "config": [("config", "--json")],
     "config-get": [("config", "get", "engine.master", "--json")],
+    "doctor": [("doctor", "--no-spark", "--json")],
+    "engine-status": [("engine", "status", "--json")],
     "init": [("init", "inner", "--json")],
     "pipeline-convert": [("pipeline", "convert", "orders", "--to", "json", "--json")],
     "pipeline-create": [(*NEW, "--json")],
     "pipeline-describe": [("pipeline", "describe", "orders", "--json")],
     "pipeline-edit": [("pipeline", "edit", "orders", "--field", "schedule=every 1h", "--json")],
     "pipeline-list": [NEW, ("pipeline", "list", "--json")],
+    "plan": [("plan", "--json")],
     "schema-export": [("schema", "export", "--json")],
 }
 

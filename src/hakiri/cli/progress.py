@@ -63,15 +63,12 @@ class SparkDisplay:
         if look.elapsed_seconds < SHOWN_AFTER_SECONDS or not look.tasks_total:
             return
         self._open_bars()
-        if look.operation not in self._bar_of:
-            self._bar_of[look.operation] = self._bars.add_task("", total=look.tasks_total, facts="")
-        self._bars.update(
-            self._bar_of[look.operation],
-            description=_stage_words(look),
-            completed=look.tasks_done,
-            total=look.tasks_total,
-            facts=facts_of(look),
-        )
+        words = {"description": _stage_words(look), "facts": facts_of(look)}
+        done = {"completed": look.tasks_done, "total": look.tasks_total}
+        if look.operation in self._bar_of:
+            self._bars.update(self._bar_of[look.operation], **words, **done)
+        else:
+            self._bar_of[look.operation] = self._bars.add_task(**words, **done)
 
     def _write_line(self, look: JobProgress) -> None:
         if look.is_done:
@@ -83,14 +80,13 @@ class SparkDisplay:
 
     def _open_bars(self) -> None:
         if self._bars is None:
-            from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+            from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
             self._bars = Progress(
                 SpinnerColumn(),
                 TextColumn("{task.description}"),
-                BarColumn(bar_width=24),
+                BarColumn(bar_width=12),  # with all the facts beside it the line fits on 80 columns
                 TextColumn("{task.fields[facts]}"),
-                TimeElapsedColumn(),
                 console=self._console.rich_err(),
                 transient=True,
             )

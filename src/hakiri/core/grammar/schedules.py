@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -89,12 +90,10 @@ def _next_of_cron(expression: str, moment: datetime) -> datetime:
     # Compared in UTC: inside one zone Python compares wall clocks, and in the hour that comes twice
     # cronsim may answer with the first pass when it is asked in the second.
     asked = moment.astimezone(UTC)
-    try:
+    with suppress(OverflowError):  # the calendar ends before it fires again
         for candidate in CronSim(expression, moment):
             if candidate.astimezone(UTC) > asked:
                 return candidate
-    except OverflowError:
-        pass
     raise OutOfCalendar(
         f"`{expression}` does not fire again after {moment.isoformat()}", hint="use another schedule"
     )
