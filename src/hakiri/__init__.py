@@ -1,7 +1,21 @@
 """Declarative data pipelines and context for people and agents, on Spark."""
 
-from hakiri.transforms.authoring import pipeline
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hakiri.transforms.authoring import pipeline
 
 __all__ = ["__version__", "pipeline"]
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    # Every command imports this package, and few need what authors write with it.
+    if name == "pipeline":
+        from hakiri.transforms.authoring import pipeline
+
+        return pipeline
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

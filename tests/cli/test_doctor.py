@@ -10,7 +10,6 @@ import pytest
 
 if TYPE_CHECKING:
     from conftest import Outcome, Run
-
     from hakiri.engine import EngineHome
 
 SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "schemas" / "doctor.json"

@@ -11,7 +11,6 @@ import pytest
 
 if TYPE_CHECKING:
     from conftest import Run
-
     from hakiri.engine import EngineHome
 
 SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "schemas" / "preview.json"
@@ -25,6 +24,9 @@ id = "orders"
 source = { connector = "files", config = { path = "data/*.csv" } }
 tables = ["orders"]
 """
+HELP = "run `hakiri preview --help` for what it takes"
+UNKNOWN = "manifest.unknown_pipeline]: no pipeline has the id `ordres`"
+BAD_ROWS = "usage]: invalid value for `--rows`"
 HEAD = 'import hakiri as hk\nfrom pyspark.sql import functions as F\n\n\n@hk.pipeline("orders")\n'
 
 
@@ -120,14 +122,14 @@ def test_json_has_every_value_without_loss(preview: Run, project: Path) -> None:
             7,
             (
                 "[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column, variable, or function parameter with name "
-                "`nmae` cannot be resolved. Did you mean one of the following? [`name`, `id`]. "
+                "`nmae` cannot be resolved. Did you mean one of the following? [`id`, `name`]. "
                 "SQLSTATE: 42703"
             ),
         ),
     ],
 )
 def test_a_transform_that_fails_is_told_with_its_line_and_nothing_else(
-    preview: Run, project: Path, capfd: pytest.CaptureFixture[str], body: str, line: int, problem: str
+    preview: Run, project: Path, body: str, line: int, problem: str
 ) -> None:
     transform(project, body)
 
@@ -157,32 +159,25 @@ def test_a_file_that_does_not_fit_is_told_with_its_name(preview: Run, project: P
 
 
 @pytest.mark.parametrize(
-    ("args", "code", "said"),
+    ("args", "problem", "hint"),
     [
         (
             ("ordres",),
-            2,
-            "error[manifest.unknown_pipeline]: no pipeline has the id `ordres`\n"
-            "hint: did you mean `orders`?\n",
+            "manifest.unknown_pipeline]: no pipeline has the id `ordres`",
+            "did you mean `orders`?",
         ),
-        ((), 2, "error[usage]: missing argument `ID`\nhint: run `hakiri preview --help` for what it takes\n"),
-        *(
-            (
-                ("orders", "--rows", rows),
-                2,
-                f"error[usage]: invalid value for `--rows`: {rows} is not in the range 1<=x<=10000\n"
-                "hint: run `hakiri preview --help` for what it takes\n",
-            )
-            for rows in ("0", "10001")
-        ),
+        ((), "usage]: missing argument `ID`", HELP),
+        (("orders", "--rows", "0"), f"{BAD_ROWS}: Input should be greater than or equal to 1", HELP),
+        (("orders", "--rows", "10001"), f"{BAD_ROWS}: Input should be less than or equal to 10000", HELP),
     ],
 )
 def test_what_cannot_be_meant_is_refused_before_spark(
-    run: Run, project: Path, args: tuple[str, ...], code: int, said: str
+    run: Run, project: Path, args: tuple[str, ...], problem: str, hint: str
 ) -> None:
     outcome = run("preview", *args)
 
-    assert (outcome.code, outcome.out, outcome.err) == (code, "", said)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == f"error[{problem}\nhint: {hint}\n"
 
 
 def test_a_missing_file_is_told_before_spark(run: Run, project: Path) -> None:

@@ -204,6 +204,21 @@ def test_a_changed_setting_gets_a_server_of_its_own(home: EngineHome, make_engin
     second.leave()
 
 
+def test_spark_runs_on_the_java_that_comes_as_a_wheel(
+    home: EngineHome, make_engine: MakeEngine, unwatched: Watcher
+) -> None:
+    engine = make_engine(home, conf=QUICK)
+    bare = replace(engine, env=dict(engine.env) | {"PATH": "/usr/bin/nowhere", "JAVA_HOME": ""})
+
+    with session(bare, unwatched) as spark:
+        rows = spark.range(4).mapInArrow(lambda batches: batches, "id bigint").count()
+        record = server_states(home)[0].record
+
+    assert rows == 4
+    assert record is not None
+    assert record.java.endswith("(hakiri[java])")
+
+
 def test_a_start_that_fails_tells_the_end_of_sparks_log(home: EngineHome, make_engine: MakeEngine) -> None:
     engine = make_engine(home, conf={"spark.driver.extraJavaOptions": "-XX:NewSize=1x"})
 

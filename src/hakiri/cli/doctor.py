@@ -27,9 +27,10 @@ def doctor(
     ] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Check Python, memory, disk, manifest, catalog, Java, Spark and DuckDB, and say what to do.
+    """Check that everything is there and works, and say what to do.
 
-    Spark is really started and runs a job, whose result DuckDB reads. Exits with 1 when something is wrong.
+    Looks at Python, memory, disk, manifest, catalog, Java, Spark and DuckDB. Spark is really started and
+    runs a job, whose result DuckDB reads. Exits with 1 when something is wrong.
     """
     from hakiri.cli.checks import run_checks
     from hakiri.cli.reports import DoctorReport

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from types import FrameType
 
 PROGRAM = "hakiri"
-ENDED_BY_SIGTERM = 128 + signal.SIGTERM  # what the shell reports of a process that the signal killed
 
 
 class Terminated(KeyboardInterrupt):
@@ -122,7 +121,7 @@ def _report_failure(console: Console, error: BaseException, *, as_json: bool) ->
             from hakiri.cli.reports.failure import error_report
 
             console.data(error_report(failure))
-    return ENDED_BY_SIGTERM if isinstance(error, Terminated) else failure.exit_code
+    return ExitCode.TERMINATED if isinstance(error, Terminated) else failure.exit_code
 
 
 def _has_reader_gone(console: Console) -> bool:

@@ -30,7 +30,10 @@ def preview(
     rows: Annotated[int, typer.Option("--rows", min=1, max=MOST_ROWS, help="How many rows to show.")] = 10,
     as_json: AsJson = False,
 ) -> None:
-    """Run a pipeline's source and transforms on Spark and show the first rows. Nothing is written."""
+    """Run a pipeline's source and transforms on Spark and show the first rows.
+
+    Nothing is written.
+    """
     from hakiri.cli.project import project_of, settings_of
     from hakiri.cli.spark import spark_of
     from hakiri.cli.values import shown_cell

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,9 +36,6 @@ def spark_of(app: App, settings: Settings, *, project: Path | None = None) -> It
     from hakiri.cli.progress import SparkDisplay
     from hakiri.engine import session
 
-    # Spark's client logs each error twice: here as a JSON line with the JVM's stack, beside the exception.
-    for logger in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
-        logging.getLogger(logger).disabled = True
     display = SparkDisplay(app.console)
     try:
         with session(engine_of(app, settings), display, project=project) as spark:

@@ -17,6 +17,7 @@ class ExitCode(IntEnum):
     CHANGES = 3
     REFUSED = 4
     INTERRUPTED = 130
+    TERMINATED = 143
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import warnings
@@ -23,8 +24,10 @@ def load_client() -> None:
     """Import Spark's client: most of a warm command's time, so it is done while a server starts."""
     # pyspark decides at call time, from this variable, whether `functions` speak to a JVM or to Connect.
     os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
-    # Said beside an exception that says the same.
+    # Said beside an exception that says the same: once as a warning, once as a log line with the JVM's stack.
     warnings.filterwarnings("ignore", r"\[RETRIES_EXCEEDED\]", UserWarning)
+    for logger in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        logging.getLogger(logger).disabled = True
     with pandas_deferred():
         import pyspark.sql.connect.session  # noqa: F401
 

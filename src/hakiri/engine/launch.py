@@ -24,7 +24,15 @@ SERVER_CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
 TOKEN_VARIABLE = "SPARK_CONNECT_AUTHENTICATE_TOKEN"  # noqa: S105 - a name, not a token
 LAYOUT_VERSION = 1  # of a server's directory; another version never reuses it
 
-# The packages Spark reaches into; the list of org.apache.spark.launcher.JavaModuleOptions.
+# What Spark's own launcher passes, and the packages Spark reaches into: the lists of
+# org.apache.spark.launcher.JavaModuleOptions. A runtime too old for one of them ignores it.
+_RUNTIME_OPTIONS = (
+    "--enable-native-access=ALL-UNNAMED",
+    "--sun-misc-unsafe-memory-access=allow",
+    "-Dio.netty.tryReflectionSetAccessible=true",
+    "-Dio.netty.allocator.type=pooled",
+    "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
+)
 _OPENED_PACKAGES = (
     "java.base/java.lang",
     "java.base/java.lang.invoke",
@@ -174,10 +182,8 @@ def server_command(plan: ServerPlan, files: ServerFiles, *, jvm_flags: Sequence[
         *_PATIENT_COMPILER,
         "-XX:+IgnoreUnrecognizedVMOptions",
         *vector,
-        "--enable-native-access=ALL-UNNAMED",
+        *_RUNTIME_OPTIONS,
         *(f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED_PACKAGES),
-        "-Djdk.reflect.useDirectMethodHandle=false",
-        "-Dio.netty.tryReflectionSetAccessible=true",
         f"-Dlog4j2.configurationFile={files.log4j.as_uri()}",
         *shlex.split(conf.get("spark.driver.extraJavaOptions", "")),
         "-cp",

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 
 from hakiri.core.errors import Place
 from hakiri.manifest import PipelineSpec, Project
-from hakiri.transforms.loading import transform_files
 
 
 class Action(StrEnum):
@@ -30,7 +28,6 @@ class PlannedPipeline:
 class Plan:
     project: str
     pipelines: tuple[PlannedPipeline, ...]
-    transform_files: tuple[str, ...]
 
     @property
     def has_changes(self) -> bool:
@@ -55,9 +52,4 @@ def plan_project(project: Project, *, only: str | None = None, default_destinati
             )
             for spec in specs
         ),
-        transform_files=tuple(_relative(project.root)),
     )
-
-
-def _relative(root: Path) -> list[str]:
-    return [path.relative_to(root).as_posix() for path in transform_files(root)]
