@@ -22,7 +22,7 @@ $(STAMP): pyproject.toml
 	  uv pip install --quiet --python $(BIN)/python -e '.[dev,java]'; \
 	else \
 	  $(PYTHON) -m venv $(VENV) && \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,java]'; \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517 -e '.[dev,java]'; \
 	fi
 	@touch $@
 

@@ -120,6 +120,7 @@ class Console:
         return self._rich(self.err, has_colors=self.err_has_colors)
 
     def _say(self, text: str) -> None:
+        self.out.flush()  # where both streams end up in one file, they stand there in the order of saying
         self.err.write(f"{with_styled_words(text) if self.err_has_colors else text}\n")
         self.err.flush()
 
