@@ -35,19 +35,8 @@ def settings_of(app: App, project: Project | None = None) -> Settings:
     if project is None and os.path.lexists(app.project_dir / MANIFEST_NAME):
         project = project_of(app)
     if project is not None:
-        manifest, places = project.settings, _setting_places(app)
+        manifest, places = project.settings, project.setting_places()
     settings = resolve_settings(flags=app.flags, env=app.env, manifest=manifest, manifest_places=places)
     for warning in settings.warnings:
         app.console.warn(warning)
     return settings
-
-
-def _setting_places(app: App) -> dict[str, Place]:
-    """Where each key of the project file is written, by its dotted name."""
-    from hakiri.manifest.read import read_document
-
-    document = read_document(app.project_dir, MANIFEST_NAME, "toml").document
-    if document is None:
-        return {}
-    spots = document.spots()
-    return {".".join(map(str, path)): document.place(path, spots) for path in spots if path}
