@@ -27,12 +27,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from threading import Event
 
 from hakiri.engine.errors import UnsafeDirectory
 
 # Not the frames of a Java stack trace, which fill the end of the log when a server dies.
 _SAYS_WHAT_WENT_WRONG = re.compile(r"\S.*(\bERROR\b|Exception\b|Error\b|\bcould not\b)")
 _LINES_SEARCHED = 500
+_LOOKS, _LOOK_SECONDS = 3, 0.005
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,11 +146,16 @@ class ServerDir:
         return True
 
     def is_in_use(self) -> bool:
-        """Whether a command holds the server right now."""
-        clients = self.clients_lock()
-        if clients.take(wait=False):
-            clients.release()
-            return False
+        """Whether a command holds the server right now.
+
+        Asked more than once, since somebody else who asks holds the lock for a moment.
+        """
+        clients, pause = self.clients_lock(), Event()
+        for _ in range(_LOOKS):
+            if clients.take(wait=False):
+                clients.release()
+                return False
+            pause.wait(_LOOK_SECONDS)
         return True
 
     def log_tail(self, lines: int) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Event
 
@@ -85,11 +85,9 @@ def server_states(home: EngineHome) -> list[ServerState]:
     return [_state_of(folder) for folder in home.servers() if folder.is_kept()]
 
 
-def stop_servers(
-    home: EngineHome, clock: Clock, *, keys: Sequence[str] = (), force: bool = False
-) -> list[ServerState]:
-    """Stop these servers (or all) and return what they were. In-use ones need `force`, or none is stopped."""
-    states = [state for state in server_states(home) if not keys or state.key in keys]
+def stop_servers(home: EngineHome, clock: Clock, *, force: bool = False) -> list[ServerState]:
+    """Stop every server and return what they were. If one is in use it needs `force`, or none is stopped."""
+    states = server_states(home)
     busy = tuple(state.key for state in states if state.is_in_use)
     if busy and not force:
         raise ServerBusy(busy)
