@@ -18,7 +18,7 @@ import pytest
 from hakiri.core.clock import SystemClock
 from hakiri.engine import EngineHome, stop_servers
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
 
 HAKIRI = Path(sys.executable).parent / "hakiri"
 MANIFEST = """\
@@ -118,14 +118,17 @@ def test_a_command_that_is_ended_stops_its_job_and_leaves_the_server_warm(
         stderr=theirs,
     ) as command:
         os.close(theirs)
-        shown_until(ours, b"tasks")  # the bar of a job that has run for a second
-        was_in_use = server_of(project)["state"]
-        began = time.monotonic()
-        command.send_signal(sent)
-        last = shown_to_the_end(ours)
-        out, _ = command.communicate()
-        seconds = time.monotonic() - began
-    os.close(ours)
+        try:
+            shown_until(ours, b"tasks")  # the bar of a job that has run for a second
+            was_in_use = server_of(project)["state"]
+            began = time.monotonic()
+            command.send_signal(sent)
+            last = shown_to_the_end(ours)
+            out, _ = command.communicate()
+            seconds = time.monotonic() - began
+        finally:
+            command.kill()  # it would wait for ever for somebody to read its bar
+            os.close(ours)
 
     after = server_of(project)
     began = time.monotonic()

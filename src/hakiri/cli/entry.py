@@ -61,6 +61,8 @@ def _sigterm_raised() -> Iterator[None]:
     """Let SIGTERM end the command like Ctrl-C: its Spark job is interrupted, and nothing is left behind."""
 
     def end(_signal: int, _frame: FrameType | None) -> None:
+        # Whoever asks twice means it: cleaning up may itself wait, for example for a stopped terminal.
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         raise Terminated
 
     if threading.current_thread() is not threading.main_thread():  # only that one may have handlers
