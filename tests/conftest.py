@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,10 @@ from hakiri.core.clock import SystemClock
 from hakiri.engine import Engine, EngineConfig, EngineHome, session, stop_servers
 
 COSTS = ("cluster", "spark")
+
+# A shell that starts the tests in the background has them ignore Ctrl-C, and every process they start
+# would inherit that. Some of those are sent one.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Unwatched:

@@ -65,7 +65,8 @@ def _sigterm_raised() -> Iterator[None]:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         raise Terminated
 
-    if threading.current_thread() is not threading.main_thread():  # only that one may have handlers
+    is_main = threading.current_thread() is threading.main_thread()  # only that one may have handlers
+    if not is_main or signal.getsignal(signal.SIGTERM) is signal.SIG_IGN:  # as whoever started us wanted it
         yield
         return
     before = signal.signal(signal.SIGTERM, end)
