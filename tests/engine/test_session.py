@@ -113,6 +113,26 @@ def test_code_of_the_project_can_be_imported_in_a_task(engine: Engine, tmp_path:
     assert sorted(row["n"] for row in rows) == [0, 2, 4]
 
 
+def test_two_projects_on_one_server_never_run_each_others_code(engine: Engine, tmp_path: Path) -> None:
+    def name_of_project(batches: Any) -> Any:
+        import pyarrow as pa
+        from connectors.crm import NAME  # type: ignore[import-not-found]
+
+        for _ in batches:
+            yield pa.RecordBatch.from_pydict({"name": [NAME]})
+
+    seen = []
+    for name in ("one", "two", "one"):  # by turns, while the Python workers of the others are still warm
+        folder = tmp_path / name / "connectors"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "crm.py").write_text(f"NAME = {name!r}\n")
+        with session(engine, Recorder(), project=tmp_path / name) as own:
+            rows = own.range(1).mapInArrow(name_of_project, "name string").collect()
+        seen += [row["name"] for row in rows]
+
+    assert seen == ["one", "two", "one"]
+
+
 def test_a_secret_in_the_environment_reaches_neither_server_nor_tasks(engine: Engine) -> None:
     secret = "s3cret-that-nobody-named"
     engine = Engine(
