@@ -33,7 +33,6 @@ RECORD = ServerRecord(
     port=1,
     token="hush",
     pid=2,
-    keeper_pid=3,
     master="local[2]",
     spark_version="4.3.0",
     java="17",

@@ -77,3 +77,33 @@ def test_an_idle_server_has_the_archive_made_and_the_next_one_uses_it(
     assert is_mapped(archive, second.record.pid)
     assert [path.suffix for path in archive.path.parent.iterdir() if path.suffix == ".draft"] == []
     second.leave()
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(120)
+def test_stopping_a_server_while_the_archive_is_made_leaves_no_process(
+    home: EngineHome, make_engine: Callable[..., Engine]
+) -> None:
+    engine = make_engine(home, archive=True)
+    plan = engine.plan()
+    join_server(plan, home, engine.clock).leave()
+    archive = archive_for(plan.java, plan.spark, home)
+    (flag,) = archive.make_flags(archive.path.with_suffix(".draft"))
+    wait_until(lambda: processes_with(flag) != [])
+
+    stop_servers(home, engine.clock)
+
+    wait_until(lambda: processes_with(flag) == [])
+    assert not archive.exists()
+
+
+def processes_with(argument: str) -> list[str]:
+    commands = (path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists())
+    return [command.decode() for command in commands if argument.encode() in command]
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 40.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.1)

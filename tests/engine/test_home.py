@@ -23,7 +23,6 @@ RECORD = ServerRecord(
     port=4711,
     token="t0ken",
     pid=1,
-    keeper_pid=2,
     master="local[*]",
     spark_version="4.3.0",
     java="17",

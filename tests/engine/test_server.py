@@ -115,7 +115,9 @@ def test_killed_processes_and_stale_files_never_stop_the_next_command(
     second = join(engine)
     second.leave()
 
-    os.kill(second.record.keeper_pid, signal.SIGKILL)  # the keeper dies: the JVM goes with it
+    (second_state,) = server_states(home)
+    assert second_state.keeper_pid is not None
+    os.kill(second_state.keeper_pid, signal.SIGKILL)  # the keeper dies: the JVM goes with it
     wait_until(lambda: not is_running(second.record.pid))
     assert home.server(second.record.key).read_record() == second.record  # nobody was left to remove it
     third = join(engine)
@@ -136,8 +138,9 @@ def test_a_record_of_a_process_that_is_not_ours_harms_nobody(
     first = join(engine)
     first.leave()
     stop_servers(home, engine.clock)
-    stale: ServerRecord = replace(first.record, pid=bystander.pid, keeper_pid=bystander.pid)
+    stale: ServerRecord = replace(first.record, pid=bystander.pid)
     home.server(first.record.key).write_record(stale)
+    home.server(first.record.key).write_keeper_pid(bystander.pid)
 
     states = server_states(home)
     second = join(engine)

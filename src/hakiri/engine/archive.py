@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import os
 import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -35,7 +34,7 @@ from hakiri.engine.launch import (
     server_command,
     write_server_files,
 )
-from hakiri.engine.ready import await_port
+from hakiri.engine.process import await_port, start_beside
 
 _FIRST_WITH_AOT_CACHE = 25
 _START_SECONDS = 120.0
@@ -106,15 +105,11 @@ def _trial_run(plan: ServerPlan, flags: tuple[str, ...], workplace: Path, clock:
     log = workplace / "server.log"
     files = write_server_files(plan, workplace)
     token = fresh_token()
-    with log.open("wb") as output:
-        server = subprocess.Popen(
-            server_command(plan, files, jvm_flags=flags),
-            env=dict(plan.environment) | {TOKEN_VARIABLE: token},
-            cwd=workplace,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
+    server = start_beside(
+        server_command(plan, files, jvm_flags=flags),
+        env=dict(plan.environment) | {TOKEN_VARIABLE: token},
+        log=log,
+    )
     deadline, pause = clock.monotonic() + _START_SECONDS, Event()
     try:
         port = await_port(server, log, lambda seconds: pause.wait(seconds) or clock.monotonic() > deadline)
@@ -127,9 +122,8 @@ def _trial_run(plan: ServerPlan, flags: tuple[str, ...], workplace: Path, clock:
         server.send_signal(signal.SIGTERM)  # the archive is written on the way out
         server.wait(_DUMP_SECONDS)
     finally:
-        if server.poll() is None:
-            server.kill()
-            server.wait()
+        server.kill()  # not gently: it would write an archive of half a trial
+        server.wait()
 
 
 def _drop_unused(kept: Archive, clock: Clock) -> None:
@@ -148,4 +142,6 @@ def main(runtime: str, cache: str, env: Mapping[str, str]) -> None:
 
 
 if __name__ == "__main__":
+    # Its keeper ends it so; leaving by an exception, the trial run takes its server along.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     main(sys.argv[1], sys.argv[2], dict(os.environ))

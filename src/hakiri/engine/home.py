@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import math
 import os
 import re
 import stat
@@ -34,7 +35,8 @@ from hakiri.engine.errors import UnsafeDirectory
 # Not the frames of a Java stack trace, which fill the end of the log when a server dies.
 _SAYS_WHAT_WENT_WRONG = re.compile(r"\S.*(\bERROR\b|Exception\b|Error\b|\bcould not\b)")
 _LINES_SEARCHED = 500
-_LOOKS, _LOOK_SECONDS = 3, 0.005
+_LOOK_SECONDS = 0.015
+_RETRY_SECONDS = 0.005
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +67,6 @@ class ServerRecord:
     port: int
     token: str
     pid: int
-    keeper_pid: int
     master: str
     spark_version: str
     java: str
@@ -146,16 +147,11 @@ class ServerDir:
         return True
 
     def is_in_use(self) -> bool:
-        """Whether a command holds the server right now.
-
-        Asked more than once, since somebody else who asks holds the lock for a moment.
-        """
-        clients, pause = self.clients_lock(), Event()
-        for _ in range(_LOOKS):
-            if clients.take(wait=False):
-                clients.release()
-                return False
-            pause.wait(_LOOK_SECONDS)
+        """Whether a command holds the server right now."""
+        clients = self.clients_lock()
+        if clients.take_within(_LOOK_SECONDS):
+            clients.release()
+            return False
         return True
 
     def log_tail(self, lines: int) -> tuple[str, ...]:
@@ -192,6 +188,16 @@ class FileLock:
             raise
         self._handle = handle
         return True
+
+    def take_within(self, seconds: float) -> bool:
+        """Whether the lock could be had in this time. Whoever merely looks at it holds it for a moment, so
+        a single refusal says little."""
+        pause = Event()
+        for _ in range(math.ceil(seconds / _RETRY_SECONDS)):
+            if self.take(wait=False):
+                return True
+            pause.wait(_RETRY_SECONDS)
+        return False
 
     def release(self) -> None:
         if self._handle is not None:

@@ -8,7 +8,6 @@ lets the next server start in half the time.
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import signal
@@ -20,15 +19,14 @@ from threading import Event
 from types import FrameType
 
 from hakiri.core.clock import Clock, SystemClock
-from hakiri.engine.home import FileLock, ServerDir, ServerRecord, write_private
+from hakiri.engine.home import ServerDir, ServerRecord, write_private
 from hakiri.engine.launch import TOKEN_VARIABLE
-from hakiri.engine.ready import POLL_SECONDS, await_port
+from hakiri.engine.process import await_port, end, start_beside
 
 _WATCH_SECONDS = 0.5
 _QUIET_SECONDS = 5.0
-_STOP_SECONDS = 10.0
-_CHARGE_TRIES = 25
-_PR_SET_PDEATHSIG = 1
+_CHARGE_SECONDS = 0.5
+_LOWEST_PRIORITY = 19
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +40,6 @@ class Launch:
     master: str
     spark_version: str
     java: str
-    idle_seconds: float
     archive_used: bool
     archive_command: tuple[str, ...]
 
@@ -71,16 +68,11 @@ class Keeper:
     def keep(self) -> int:
         """Run the server from start to end; the exit code is 0 when it ended as it should."""
         began = self._clock.monotonic()
-        with self._folder.log.open("wb") as log:
-            server = subprocess.Popen(
-                self._launch.command,
-                env=self._launch.environment | {TOKEN_VARIABLE: self._launch.token},
-                cwd=self._folder.path,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                preexec_fn=_die_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509 - one thread
-            )
+        server = start_beside(
+            self._launch.command,
+            env=self._launch.environment | {TOKEN_VARIABLE: self._launch.token},
+            log=self._folder.log,
+        )
         try:
             port = await_port(server, self._folder.log, self._told_to_stop.wait)
             if port is None:
@@ -89,8 +81,9 @@ class Keeper:
             return self._watch(server)
         finally:
             self._folder.record.unlink(missing_ok=True)
-            _end(self._archive)
-            _end(server)
+            if self._archive is not None:
+                end(self._archive)
+            end(server)
 
     def _publish(self, server: subprocess.Popen[bytes], port: int, start_seconds: float) -> None:
         self._folder.write_record(
@@ -99,7 +92,6 @@ class Keeper:
                 port=port,
                 token=self._launch.token,
                 pid=server.pid,
-                keeper_pid=os.getpid(),
                 master=self._launch.master,
                 spark_version=self._launch.spark_version,
                 java=self._launch.java,
@@ -120,8 +112,8 @@ class Keeper:
             idle_seconds = self._clock.monotonic() - last_used
             if idle_seconds >= _QUIET_SECONDS:
                 self._make_archive()
-            idle_limit = self._folder.read_idle_seconds() or self._launch.idle_seconds
-            if idle_seconds >= idle_limit and self._retire():
+            idle_limit = self._folder.read_idle_seconds()
+            if idle_limit is not None and idle_seconds >= idle_limit and self._retire():
                 return 0
         return 0
 
@@ -140,58 +132,19 @@ class Keeper:
 
     def _make_archive(self) -> None:
         if self._archive is None and self._launch.archive_command:
-            with (self._folder.path / "archive.log").open("wb") as log:
-                self._archive = subprocess.Popen(
-                    self._launch.archive_command,
-                    env=self._launch.environment,
-                    cwd=self._folder.path,
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                    preexec_fn=_low_priority_child,  # noqa: PLW1509 - the keeper has one thread
-                )
-
-
-def _die_with_parent() -> None:
-    """Ask the kernel to end this process when the keeper is killed; there is no such call elsewhere."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-
-
-def _low_priority_child() -> None:
-    os.nice(19)
-    if sys.platform == "linux":
-        _die_with_parent()
-
-
-def _end(process: subprocess.Popen[bytes] | None) -> None:
-    if process is None or process.poll() is not None:
-        return
-    process.terminate()
-    try:
-        process.wait(_STOP_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-
-
-def _take_charge(folder: ServerDir) -> FileLock | None:
-    """The lock that makes this keeper the one, held for life, or None where there is another.
-
-    Asked more than once, since whoever looks at the lock holds it for a moment.
-    """
-    lock, pause = folder.keeper_lock(), Event()
-    for _ in range(_CHARGE_TRIES):
-        if lock.take(wait=False):
-            return lock
-        pause.wait(POLL_SECONDS)
-    return None
+            self._archive = start_beside(
+                self._launch.archive_command,
+                env=self._launch.environment,
+                log=self._folder.path / "archive.log",
+                niceness=_LOWEST_PRIORITY,
+            )
 
 
 def main(directory: str) -> int:
     os.chdir(directory)
     folder = ServerDir(Path(directory))
-    charge = _take_charge(folder)
-    if charge is None:
+    charge = folder.keeper_lock()
+    if not charge.take_within(_CHARGE_SECONDS):
         return 0  # another keeper was first; whoever waits finds its record
     folder.write_keeper_pid(os.getpid())
     keeper = Keeper(folder, Launch.read(folder.launch), SystemClock())

@@ -18,10 +18,10 @@ from hakiri.engine.errors import ServerBusy, ServerStartFailed
 from hakiri.engine.home import EngineHome, FileLock, ServerDir, ServerRecord, private_directory
 from hakiri.engine.keeper import Launch
 from hakiri.engine.launch import SERVER_CLASS, ServerPlan, server_command, write_server_files
+from hakiri.engine.process import POLL_SECONDS
 
 START_SECONDS = 180.0
 STOP_SECONDS = 20.0
-_POLL_SECONDS = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,15 @@ class ServerState:
     """What can be told of a server without asking Spark. No token in it."""
 
     key: str
-    is_up: bool
     is_in_use: bool
     keeper_pid: int | None
     record: ServerRecord | None
     idle_seconds: float | None
     log: str
+
+    @property
+    def is_up(self) -> bool:
+        return self.record is not None
 
 
 def join_server(
@@ -59,6 +62,7 @@ def join_server(
     """
     folder = _open_folder(home, plan.key)
     with folder.start_lock().held():
+        folder.write_idle_seconds(plan.config.idle_timeout.total_seconds())
         deadline = clock.monotonic() + START_SECONDS
         keeper_pid: int | None = None
         pause = Event()
@@ -68,7 +72,6 @@ def join_server(
             if record is not None and _accepts(record.port):
                 clients = folder.clients_lock()
                 clients.take(shared=True)
-                folder.write_idle_seconds(plan.config.idle_timeout.total_seconds())
                 return JoinedServer(record, keeper_pid is not None, clients)
             if not is_kept:
                 if keeper_pid is None:
@@ -76,7 +79,7 @@ def join_server(
                     while_starting()
                 elif _has_ended(keeper_pid):
                     raise _start_failure(folder, "the server ended before it was up")
-            pause.wait(_POLL_SECONDS)
+            pause.wait(POLL_SECONDS)
     raise _start_failure(folder, f"the server was not up after {START_SECONDS:.0f} seconds")
 
 
@@ -97,7 +100,7 @@ def stop_servers(home: EngineHome, clock: Clock, *, force: bool = False) -> list
     deadline, pause = clock.monotonic() + STOP_SECONDS, Event()
     for state in states:
         while home.server(state.key).is_kept() and clock.monotonic() < deadline:
-            pause.wait(_POLL_SECONDS)
+            pause.wait(POLL_SECONDS)
     return states
 
 
@@ -122,7 +125,6 @@ def _start_keeper(plan: ServerPlan, home: EngineHome, folder: ServerDir) -> int:
         master=plan.config.master,
         spark_version=plan.spark.version,
         java=f"{plan.java.version} ({plan.java.origin})",
-        idle_seconds=plan.config.idle_timeout.total_seconds(),
         archive_used=use_archive,
         archive_command=archive_command(home) if plan.config.archive and not use_archive else (),
     ).write(folder.launch)
@@ -175,13 +177,11 @@ def _accepts(port: int) -> bool:
 
 
 def _state_of(folder: ServerDir) -> ServerState:
-    record = folder.read_record()
     return ServerState(
         key=folder.key,
-        is_up=record is not None,
         is_in_use=folder.is_in_use(),
         keeper_pid=folder.read_keeper_pid(),
-        record=record,
+        record=folder.read_record(),
         idle_seconds=folder.read_idle_seconds(),
         log=str(folder.log),
     )
