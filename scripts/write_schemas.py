@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
 from hakiri.cli.reports import REPORTS
 from hakiri.cli.reports.schemas import report_schema
-from hakiri.manifest.schema import pipeline_schema, project_schema
+from hakiri.manifest.schema import pipeline_schema, project_schema, schema_text
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "schemas"
 
@@ -18,10 +17,7 @@ def schema_texts() -> dict[str, str]:
     """The text of every file of docs/schemas, by its name."""
     schemas = {name: report_schema(name) for name in REPORTS}
     schemas |= {"manifest-pipeline": pipeline_schema(), "manifest-project": project_schema()}
-    return {
-        f"{name}.json": json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
-        for name, schema in sorted(schemas.items())
-    }
+    return {f"{name}.json": schema_text(schema) for name, schema in sorted(schemas.items())}
 
 
 def main() -> int:

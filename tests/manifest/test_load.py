@@ -23,7 +23,6 @@ from hakiri.manifest import (
     ProjectFile,
     UnknownPipeline,
     VectorIndex,
-    find_project_root,
     index_id,
     load_project,
     parse_pipeline,
@@ -220,20 +219,6 @@ def test_a_folder_without_a_project_file_is_refused_with_the_way_to_make_one(tmp
     assert str(caught.value) == f"no `hakiri.toml` in `{tmp_path}`"
     assert caught.value.hint == "run `hakiri init` to make a project"
     assert caught.value.exit_code is ExitCode.USAGE
-
-
-def test_the_root_is_the_nearest_folder_above_that_has_a_project_file(make_project) -> None:
-    root = make_project()
-    inner = root / "pipelines" / "deep"
-    inner.mkdir(parents=True)
-
-    assert find_project_root(inner) == root
-    assert find_project_root(root) == root
-
-
-def test_no_root_above_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(NoProject, match="or any folder above it"):
-        find_project_root(tmp_path)
 
 
 def test_a_project_file_that_is_a_folder_or_a_dead_link_is_told(tmp_path: Path) -> None:

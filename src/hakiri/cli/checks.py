@@ -21,6 +21,7 @@ from hakiri.core.settings import resolve_settings
 if TYPE_CHECKING:
     from hakiri.cli.app import App
     from hakiri.core.settings import Settings
+    from hakiri.manifest import Project
 
 GIB = 1024**3
 LITTLE_MEMORY_BYTES = 4 * GIB
@@ -44,12 +45,13 @@ def run_checks(app: App, *, with_spark: bool) -> Iterator[Finding]:
     yield Finding(name="python", status="ok", found=f"Python {platform.python_version()}")
     yield _memory()
     try:
-        settings = settings_of(app)
+        project = project_of(app) if (app.project_dir / MANIFEST_NAME).exists() else None
+        settings = settings_of(app, project)
     except HakiriError as error:
         yield _no_settings(error)
         settings = _settings_but_for(error, app)
     else:
-        yield _tried("manifest", lambda: _manifest(app))
+        yield _manifest(project)
     yield _tried("disk", lambda: _disk(app, settings))
     yield _tried("catalog", lambda: _catalog(app, settings))
     java = _tried("java", lambda: _java(app, settings))
@@ -103,15 +105,14 @@ def _memory() -> Finding:
     return Finding(name="memory", status="ok", found=found)
 
 
-def _manifest(app: App) -> Finding:
-    if not (app.project_dir / MANIFEST_NAME).exists():
+def _manifest(project: Project | None) -> Finding:
+    if project is None:
         return Finding(
             name="manifest",
             status="warning",
             found=f"there is no {MANIFEST_NAME} here or above",
             hint="make a project with `hakiri init`, or name its folder with -C",
         )
-    project = project_of(app)
     count = len(project.pipelines)
     pipelines = "1 pipeline" if count == 1 else f"{count} pipelines"
     return Finding(name="manifest", status="ok", found=f"project `{project.name}` with {pipelines}")
@@ -180,13 +181,13 @@ def _journal_mode(file: Path) -> str:
 
 
 def _java(app: App, settings: Settings) -> Finding:
-    from hakiri.engine import MasterKind, archive_for, find_java, installed_spark
+    from hakiri.engine import MasterKind, archive_for
 
     engine = engine_of(app, settings)
     if engine.config.kind is MasterKind.CONNECT:
         return Finding(name="java", status="ok", found="not needed: Spark runs elsewhere")
-    java = find_java(app.env, setting=settings.engine.java)
-    archive = archive_for(java, installed_spark(engine.python), engine.home)
+    plan = engine.plan()
+    java, archive = plan.java, archive_for(plan.java, plan.spark, engine.home)
     made = "the class archive is made" if archive.exists() else "the class archive is not made yet"
     return Finding(
         name="java", status="ok", found=f"Java {java.version} from {java.origin}, {java.executable}; {made}"

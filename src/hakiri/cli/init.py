@@ -44,12 +44,12 @@ def init(
     from hakiri.cli.reports.project import InitReport
     from hakiri.cli.scaffold import NEXT_COMMANDS, project_files
     from hakiri.cli.scaffold.writing import place_files
-    from hakiri.manifest.schema import SCHEMA_FOLDER
+    from hakiri.manifest.schema import SCHEMA_FOLDER, schema_files
 
     app = app_of(ctx)
     target = (app.cwd / folder).resolve()
     project = _checked_name(name) if name is not None else _name_from(target)
-    texts = {**project_files(project), **_schema_files()}
+    texts = {**project_files(project), **schema_files()}
     overwritten = place_files(target, texts, may_overwrite=force, generated=SCHEMA_FOLDER)
     steps = NEXT_COMMANDS if target == app.cwd else (f"cd {shlex.quote(folder)}", *NEXT_COMMANDS)
     report = InitReport(
@@ -66,28 +66,11 @@ def init(
     app.console.note("next:\n" + "\n".join(f"  {step}" for step in steps))
 
 
-def _schema_files() -> dict[str, str]:
-    """The files that `hakiri schema export` writes, as text."""
-    import json
-
-    from hakiri.manifest.schema import SCHEMA_FOLDER, pipeline_schema, project_schema
-
-    schemas = {"pipeline.json": pipeline_schema(), "project.json": project_schema()}
-    return {
-        f"{SCHEMA_FOLDER}/{name}": json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
-        for name, schema in schemas.items()
-    }
-
-
 def _checked_name(name: str) -> str:
-    from pydantic import TypeAdapter, ValidationError
+    from hakiri.manifest import why_no_project_name
 
-    from hakiri.manifest.fields import ProjectName
-
-    try:
-        TypeAdapter(ProjectName).validate_python(name)
-    except ValidationError as error:
-        raise UsageError(error.errors()[0]["msg"], hint="choose another `--name`") from error
+    if why := why_no_project_name(name):
+        raise UsageError(why, hint="choose another `--name`")
     return name
 
 

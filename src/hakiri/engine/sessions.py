@@ -20,6 +20,7 @@ from hakiri.engine.java import find_java
 from hakiri.engine.launch import ServerPlan, installed_spark, plan_server
 from hakiri.engine.progress import JobProgress, ProgressTracker
 from hakiri.engine.server import JoinedServer, join_server
+from hakiri.engine.words import spark_words
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
@@ -142,15 +143,7 @@ def _translated(error: BaseException, address: str) -> BaseException:
     if isinstance(error, SparkConnectGrpcException) and error.getGrpcStatusCode().name == "UNAVAILABLE":
         return SparkUnreachable(address.split("/;", 1)[0], "the connection was lost")
     if isinstance(error, PythonException):
-        return SparkJobFailed(
-            "PYTHON_EXCEPTION", f"the project's Python code failed: {_last_words(str(error))}"
-        )
+        return SparkJobFailed("PYTHON_EXCEPTION", f"the project's Python code failed: {spark_words(error)}")
     if isinstance(error, PySparkException):
-        return SparkJobFailed(error.getCondition() or "", str(error).split("\n", 1)[0])
+        return SparkJobFailed(error.getCondition() or "", spark_words(error))
     return error
-
-
-def _last_words(trace: str) -> str:
-    """The line of a Python traceback that says what happened: the last that is not indented."""
-    said = [line for line in trace.splitlines() if line and not line.startswith((" ", "\t"))]
-    return said[-1] if said else trace

@@ -19,7 +19,7 @@ from hakiri.manifest.errors import (
     UnknownPipeline,
 )
 from hakiri.manifest.fields import Moment, PartitionBy
-from hakiri.manifest.load import Project, find_project_root, load_project
+from hakiri.manifest.load import Project, load_project
 from hakiri.manifest.pipeline import (
     BackfillSpec,
     DestinationSpec,
@@ -31,7 +31,7 @@ from hakiri.manifest.pipeline import (
 from hakiri.manifest.problems import Code, DuplicatePipeline, ManifestInvalid, Problem, render_problems
 from hakiri.manifest.read import Form
 from hakiri.manifest.schema import export_schemas, pipeline_schema, project_schema
-from hakiri.manifest.sections import ProjectFile
+from hakiri.manifest.sections import ProjectFile, why_no_project_name
 from hakiri.manifest.tables import (
     BloomIndex,
     ColumnSpec,
@@ -85,7 +85,6 @@ __all__ = [
     "dump_pipeline",
     "edit_pipeline",
     "export_schemas",
-    "find_project_root",
     "index_id",
     "load_project",
     "parse_pipeline",
@@ -93,4 +92,5 @@ __all__ = [
     "project_schema",
     "render_problems",
     "value_from_text",
+    "why_no_project_name",
 ]

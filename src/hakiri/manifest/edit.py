@@ -30,11 +30,17 @@ from hakiri.manifest.toml_text import toml_block
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edited:
-    """A pipeline after a change, and the file that holds it. `is_changed` is false if nothing was new."""
+    """A pipeline after a change, and the file that holds it, with its text before and after."""
 
     path: Path
     spec: PipelineSpec
-    is_changed: bool
+    before: str
+    after: str
+
+    @property
+    def is_changed(self) -> bool:
+        """False if the file said all of it already."""
+        return self.before != self.after
 
 
 def parse_pipeline(data: Mapping[str, Any], *, origin: str = "command line") -> PipelineSpec:
@@ -90,9 +96,10 @@ def edit_pipeline(root: Path, pipeline_id: str, changes: Mapping[str, Any]) -> E
             hint=f"edit `{document.file}` by hand",
         )
     spec = _checked_spec(scan, definition, reading)
-    if text != document.text:
-        write_text_atomically(root / document.file, text)
-    return Edited(path=root / document.file, spec=spec, is_changed=text != document.text)
+    edited = Edited(path=root / document.file, spec=spec, before=document.text, after=text)
+    if edited.is_changed:
+        write_text_atomically(edited.path, text)
+    return edited
 
 
 def only_definition(scan: Scan, pipeline_id: str) -> Definition:

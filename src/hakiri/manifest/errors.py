@@ -13,10 +13,9 @@ class NoProject(HakiriError):
     code = "manifest.no_project"
     exit_code = ExitCode.USAGE
 
-    def __init__(self, folder: str, *, looked_above: bool) -> None:
+    def __init__(self, folder: str) -> None:
         self.folder = folder
-        where = f"`{folder}` or any folder above it" if looked_above else f"`{folder}`"
-        super().__init__(f"no `hakiri.toml` in {where}", hint="run `hakiri init` to make a project")
+        super().__init__(f"no `hakiri.toml` in `{folder}`", hint="run `hakiri init` to make a project")
 
 
 class UnknownPipeline(HakiriError):

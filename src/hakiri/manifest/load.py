@@ -105,15 +105,6 @@ class Scan:
         return {pipeline_id: grouped[pipeline_id] for pipeline_id in sorted(grouped)}
 
 
-def find_project_root(start: Path) -> Path:
-    """The folder of the nearest `hakiri.toml`, here or above; raises NoProject."""
-    here = start.absolute()
-    for folder in (here, *here.parents):
-        if os.path.lexists(folder / PROJECT_FILE):
-            return folder
-    raise NoProject(str(start), looked_above=True)
-
-
 def load_project(root: Path) -> Project:
     """Load and check the whole manifest; raises ManifestInvalid with every problem of every file."""
     scan = scan_project(root)
@@ -134,7 +125,7 @@ def scan_project(root: Path) -> Scan:
     A pipeline that is defined twice is in the definitions twice, and not yet a problem.
     """
     if not os.path.lexists(root / PROJECT_FILE):
-        raise NoProject(str(root), looked_above=False)
+        raise NoProject(str(root))
     scan = Scan()
     _take_project_file(scan, read_document(root, PROJECT_FILE, "toml"))
     for file, form in _pipeline_files(root, scan):

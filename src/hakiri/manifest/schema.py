@@ -32,14 +32,24 @@ def project_schema() -> Schema:
     return schema_of(ProjectFile, PROJECT_SCHEMA_URL, "Hakiri project")
 
 
+def schema_files() -> dict[str, str]:
+    """The files that show editors both schemas: their texts, by their paths in the project."""
+    schemas = {"pipeline.json": pipeline_schema(), "project.json": project_schema()}
+    return {f"{SCHEMA_FOLDER}/{name}": schema_text(schema) for name, schema in schemas.items()}
+
+
 def export_schemas(root: Path) -> list[Path]:
     """Write both schemas into the project's folder, for editors; returns what was written."""
-    folder = root / SCHEMA_FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
-    schemas = {"pipeline.json": pipeline_schema(), "project.json": project_schema()}
-    for name, schema in schemas.items():
-        write_text_atomically(folder / name, json.dumps(schema, indent=2, ensure_ascii=False) + "\n")
-    return [folder / name for name in schemas]
+    (root / SCHEMA_FOLDER).mkdir(parents=True, exist_ok=True)
+    texts = schema_files()
+    for file, text in texts.items():
+        write_text_atomically(root / file, text)
+    return [root / file for file in texts]
+
+
+def schema_text(schema: Schema) -> str:
+    """A schema as it is written to files."""
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def schema_of(model: type[Strict], url: str, title: str) -> Schema:

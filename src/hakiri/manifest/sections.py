@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, JsonValue
+from pydantic import AfterValidator, Field, JsonValue, TypeAdapter, ValidationError
 
 from hakiri.core.settings.values import hidden_in_url
 from hakiri.manifest.fields import (
@@ -83,6 +83,15 @@ class ProjectSection(Strict):
         None, min_length=1, description="The version of the project.", examples=["0.1.0"]
     )
     description: str | None = Field(None, description="What the project is for.")
+
+
+def why_no_project_name(name: str) -> str | None:
+    """What keeps this text from being the name of a project, or None when nothing does."""
+    try:
+        TypeAdapter(ProjectName).validate_python(name)
+    except ValidationError as error:
+        return str(error.errors()[0]["msg"])
+    return None
 
 
 class EngineSection(Strict):

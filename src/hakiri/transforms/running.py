@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hakiri.core.errors import Place
+from hakiri.engine.words import TRACEBACK_LINE, spark_words
 from hakiri.transforms.errors import TransformFailed
 from hakiri.transforms.loading import LoadedTransform
 from hakiri.transforms.places import place_in_project, place_of_error, words_of_error
@@ -15,8 +15,6 @@ from hakiri.transforms.places import place_in_project, place_of_error, words_of_
 if TYPE_CHECKING:
     from pyspark.errors import PySparkException
     from pyspark.sql import DataFrame
-
-_TRACEBACK_LINE = re.compile(r'File "([^"]+)", line (\d+)')
 
 
 def run_steps(source: DataFrame, steps: Iterable[LoadedTransform], root: Path) -> DataFrame:
@@ -34,14 +32,6 @@ def failed_step(error: PySparkException, pipeline: str, root: Path) -> Transform
     """The failure as the author's, if Spark's error names one of the author's lines; else None."""
     place = _called_from(error, root) or _last_traceback_line(str(error), root)
     return TransformFailed(place, pipeline, spark_words(error)) if place else None
-
-
-def spark_words(error: PySparkException) -> str:
-    """The first line of what Spark says; for Python code in a task, the last line of its traceback."""
-    lines = [line for line in str(error).split("\n\nJVM stacktrace:")[0].splitlines() if line.strip()]
-    if any(_TRACEBACK_LINE.search(line) for line in lines):
-        return [line for line in lines if not line.startswith((" ", "\t"))][-1].rstrip(".")
-    return lines[0].strip().rstrip(".;") if lines else type(error).__name__
 
 
 def _run_step(step: LoadedTransform, frame: DataFrame, root: Path) -> DataFrame:
@@ -78,5 +68,5 @@ def _called_from(error: PySparkException, root: Path) -> Place | None:
 
 
 def _last_traceback_line(text: str, root: Path) -> Place | None:
-    places = [place_in_project(file, int(line), root) for file, line in _TRACEBACK_LINE.findall(text)]
+    places = [place_in_project(file, int(line), root) for file, line in TRACEBACK_LINE.findall(text)]
     return next((place for place in reversed(places) if place), None)

@@ -18,7 +18,6 @@ def list_pipelines(ctx: typer.Context, *, as_json: AsJson = False) -> None:
     from hakiri.cli.reports import PipelineListReport
     from hakiri.cli.reports.failure import file_place
     from hakiri.cli.reports.pipelines import PipelineRow
-    from hakiri.manifest import dump_pipeline
 
     app = app_of(ctx)
     project = project_of(app)
@@ -27,7 +26,7 @@ def list_pipelines(ctx: typer.Context, *, as_json: AsJson = False) -> None:
             id=spec.id,
             connector=spec.source.connector,
             tables=tuple(table.name for table in spec.tables),
-            schedule=dump_pipeline(spec).get("schedule"),
+            schedule=spec.schedule.text if spec.schedule is not None else None,
             incremental=spec.incremental,
             place=file_place(project.place_of(spec.id)),
         )

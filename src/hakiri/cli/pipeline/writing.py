@@ -129,14 +129,13 @@ def edit(
     changes |= dict.fromkeys(unset or (), REMOVE)
     if not changes:
         raise UsageError("there is nothing to change", hint="give `--field PATH=VALUE` or `--unset PATH`")
-    before = _manifest_texts(app.project_dir)
     edited = edit_pipeline(app.project_dir, pipeline_id, changes)
     file = _relative(app, edited.path)
     report = PipelineEditReport(
         id=edited.spec.id,
         file=file,
         is_changed=edited.is_changed,
-        diff=_diff(file, before.get(file, ""), edited.path.read_text(encoding="utf-8")),
+        diff=_diff(file, edited.before, edited.after),
         spec=dump_pipeline(edited.spec),
     )
     if as_json:
@@ -237,16 +236,6 @@ def _pairs(option: str, form: str, texts: Sequence[str]) -> list[tuple[str, str]
 
 def _relative(app: App, path: Path) -> str:
     return path.relative_to(app.project_dir).as_posix()
-
-
-def _manifest_texts(root: Path) -> dict[str, str]:
-    """The files an edit may change, by their paths in the project."""
-    paths = [root / "hakiri.toml", *root.glob("pipelines/*.toml"), *root.glob("pipelines/*.json")]
-    return {
-        path.relative_to(root).as_posix(): path.read_text(encoding="utf-8", errors="replace")
-        for path in paths
-        if path.is_file()
-    }
 
 
 def _diff(file: str, before: str, after: str) -> str:
