@@ -1,4 +1,4 @@
-"""What all tests share: their order, and the one Spark session."""
+"""What all tests share: their order, the one Spark session, and the one Postgres."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from hakiri.core.clock import SystemClock
 from hakiri.engine import Engine, EngineConfig, EngineHome, session, stop_servers
+
+if TYPE_CHECKING:
+    from tests.support.postgres import PostgresServer
 
 COSTS = ("cluster", "spark")
 
@@ -61,6 +65,15 @@ def shared_engine(shared_home: EngineHome) -> Engine:
 def spark(shared_engine: Engine) -> Iterator[object]:
     with session(shared_engine, Unwatched()) as spark:
         yield spark
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """The one real Postgres of a test run, started when the first test asks for it."""
+    from tests.support.postgres import PostgresServer
+
+    with PostgresServer.start() as server:
+        yield server
 
 
 @pytest.fixture

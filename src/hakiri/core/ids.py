@@ -11,6 +11,11 @@ TableName = NewType("TableName", str)
 RunId = NewType("RunId", str)
 NodeId = NewType("NodeId", str)
 ChunkId = NewType("ChunkId", int)
+SnapshotId = NewType("SnapshotId", str)
+IndexId = NewType("IndexId", str)
+FileId = NewType("FileId", str)
+SpecId = NewType("SpecId", str)
+SelectionId = NewType("SelectionId", str)
 
 ENTROPY_BYTES = 8
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

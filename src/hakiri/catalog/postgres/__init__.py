@@ -1,0 +1,1 @@
+"""The catalog in Postgres, for as many machines as one likes."""

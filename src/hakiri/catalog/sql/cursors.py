@@ -1,0 +1,101 @@
+"""Cursors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from hakiri.catalog.contract.cursors import Cursor
+from hakiri.catalog.contract.leases import CursorKind, Lease
+from hakiri.catalog.contract.runs import RunStatus
+from hakiri.catalog.sql.database import Database, Row, Transaction, built, moment, sure
+from hakiri.catalog.sql.pipelines import lock_pipeline, lock_pipeline_under
+from hakiri.core.ids import PipelineId, RunId, TableName
+
+FROM_THE_START = "null"
+
+
+class SqlCursors:
+    """See the contract."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def get(self, pipeline: PipelineId, table: TableName) -> Cursor | None:
+        row = self._database.one("cursor", pipeline=pipeline, table=table)
+        return _cursor(row) if row is not None and row["cursor_json"] != FROM_THE_START else None
+
+    def all(self, pipeline: PipelineId) -> tuple[Cursor, ...]:
+        return tuple(_cursor(row) for row in self._database.all("cursors", pipeline=pipeline))
+
+    def put(
+        self,
+        pipeline: PipelineId,
+        table: TableName,
+        value: str,
+        *,
+        run: RunId,
+        now: datetime,
+        under: Lease | None = None,
+    ) -> Cursor:
+        def work(tx: Transaction) -> Cursor:
+            lock_pipeline_under(tx, pipeline, under, now)
+            cursor = Cursor(pipeline=pipeline, table=table, value=value, run=run, seq=0, updated_at=now)
+            return _write_newest(tx, cursor)
+
+        return self._database.write(work)
+
+    def adopt(self, cursor: Cursor, now: datetime) -> bool:
+        def work(tx: Transaction) -> bool:
+            state = lock_pipeline(tx, cursor.pipeline, now)
+            if CursorKind(state["cursor_kind"]).needs_lease:
+                return False
+            if not _has_succeeded(tx, cursor.run):
+                return False
+            row = tx.one("cursor", pipeline=cursor.pipeline, table=cursor.table)
+            ours = built(_cursor, row)
+            if ours and _has_succeeded(tx, ours.run) and _age(ours) >= _age(cursor):
+                return False
+            _write_newest(tx, cursor)
+            return True
+
+        return self._database.write(work)
+
+
+def write_cursor(tx: Transaction, cursor: Cursor) -> Row | None:
+    """Write a cursor that came with a claim; None when a later claim has written one already."""
+    return tx.one(
+        "write_cursor",
+        pipeline=cursor.pipeline,
+        table=cursor.table,
+        value=cursor.value,
+        run=cursor.run,
+        seq=cursor.seq,
+        now=cursor.updated_at,
+    )
+
+
+def _write_newest(tx: Transaction, cursor: Cursor) -> Cursor:
+    """Write a cursor under a new number, which no other is higher than."""
+    seq = sure(tx.one("next_seq"))["seq"]
+    return _cursor(sure(write_cursor(tx, replace(cursor, seq=seq))))
+
+
+def _has_succeeded(tx: Transaction, run: RunId) -> bool:
+    row = tx.one("run", run=run)
+    return row is not None and row["status"] == RunStatus.SUCCESS
+
+
+def _age(cursor: Cursor) -> tuple[datetime, RunId]:
+    return cursor.updated_at, cursor.run
+
+
+def _cursor(row: Row) -> Cursor:
+    return Cursor(
+        pipeline=row["pipeline_id"],
+        table=row["table_name"],
+        value=row["cursor_json"],
+        run=row["run_id"],
+        seq=row["seq"],
+        updated_at=moment(row["updated_at"]),
+    )

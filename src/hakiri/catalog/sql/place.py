@@ -1,0 +1,56 @@
+"""Where a catalog is, whether it is there yet or not."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Protocol
+
+from hakiri.catalog.contract.upkeep import CatalogInfo
+from hakiri.catalog.sql.breaches import guards_of
+from hakiri.catalog.sql.catalog import SqlCatalog
+from hakiri.catalog.sql.database import Database
+from hakiri.catalog.sql.migrations import (
+    Migratable,
+    Migration,
+    bring_up_to_date,
+    newest,
+    refuse_other_versions,
+)
+
+
+class Target(Migratable, Protocol):
+    """A database that can be migrated, and then used."""
+
+    def database(self) -> Database:
+        """The database, for a catalog to work on."""
+
+
+class SqlPlace:
+    """A catalog on a SQL database, before it is opened."""
+
+    def __init__(self, backend: str, target: Target, migrations: tuple[Migration, ...]) -> None:
+        self.backend = backend
+        self.location = target.location
+        self._target = target
+        self._migrations = migrations
+
+    def version(self) -> int:
+        return self._target.version()
+
+    def newest_version(self) -> int:
+        return newest(self._migrations)
+
+    def migrate(self, now: datetime) -> tuple[int, ...]:
+        return bring_up_to_date(self._target, self._migrations, now)
+
+    def open(self) -> SqlCatalog:
+        refuse_other_versions(self._target, self._migrations)
+        info = CatalogInfo(
+            backend=self.backend,
+            location=self.location,
+            version=self.newest_version(),
+            newest_version=self.newest_version(),
+            divergences=SqlCatalog.divergences,
+        )
+        guards = guards_of(migration.script for migration in self._migrations)
+        return SqlCatalog(self._target.database(), info, guards)

@@ -1,0 +1,1 @@
+"""The catalog in one SQLite file: the reference backend, for one machine."""

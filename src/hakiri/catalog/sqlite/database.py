@@ -1,0 +1,158 @@
+"""SQLite through the standard library: WAL, durable commits, one writer at a time."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from hakiri.catalog.errors import BackendTooOld, OpenedBeforeFork
+from hakiri.catalog.sql.database import Result, Row, Transaction, storable
+from hakiri.catalog.sql.statements import statements_for
+from hakiri.catalog.sqlite.words import as_text, in_our_words, is_locked
+from hakiri.core.backoff import Backoff
+
+OLDEST_SQLITE = (3, 38, 0)  # JSON functions are always there from this one on
+WRITER_WAITS = Backoff(first_seconds=0.0005, longest_seconds=0.02, budget_seconds=60)
+READER_SECONDS = 5.0  # readers are only locked out for the moment in which the last writer closes the file
+
+
+class SqliteTransaction:
+    """Statements on one connection."""
+
+    def __init__(self, connection: sqlite3.Connection, statements: Mapping[str, str]) -> None:
+        self._connection = connection
+        self._statements = statements
+
+    def run(self, name: str, **values: object) -> int:
+        return self._connection.execute(self._statements[name], _bound(values)).rowcount
+
+    def one(self, name: str, **values: object) -> Row | None:
+        rows = self.all(name, **values)
+        return rows[0] if rows else None
+
+    def all(self, name: str, **values: object) -> list[Row]:
+        return self._connection.execute(self._statements[name], _bound(values)).fetchall()
+
+    def fill(self, table: str, columns: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> int:
+        # Names of tables and columns come from our own code; values are bound.
+        insert = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"  # noqa: S608
+        bound = (
+            tuple(_native(column, value) for column, value in zip(columns, row, strict=True)) for row in rows
+        )
+        return self._connection.executemany(insert, bound).rowcount
+
+
+class SqliteDatabase:
+    """One file, any number of threads and processes."""
+
+    def __init__(self, path: Path, *, waits: Backoff = WRITER_WAITS) -> None:
+        if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+            raise BackendTooOld("SQLite", sqlite3.sqlite_version, ".".join(map(str, OLDEST_SQLITE)))
+        self.path = path
+        self.location = f"sqlite:///{path}"
+        self._statements = statements_for("sqlite")
+        self._waits = waits
+        self._pid = os.getpid()
+        # Threads queue here instead of at the file: a lock wakes the next at once, SQLite has them poll.
+        self._writing = threading.Lock()
+        self._writer: sqlite3.Connection | None = None
+        self._pooling = threading.Lock()
+        self._idle: list[sqlite3.Connection] = []
+
+    def one(self, name: str, **values: object) -> Row | None:
+        with self._reader() as connection:
+            return SqliteTransaction(connection, self._statements).one(name, **values)
+
+    def all(self, name: str, **values: object) -> list[Row]:
+        with self._reader() as connection:
+            return SqliteTransaction(connection, self._statements).all(name, **values)
+
+    def read(self, work: Callable[[Transaction], Result]) -> Result:
+        with self._reader() as connection:
+            connection.execute("BEGIN")
+            try:
+                return work(SqliteTransaction(connection, self._statements))
+            finally:
+                connection.execute("ROLLBACK")
+
+    def write(self, work: Callable[[Transaction], Result]) -> Result:
+        with self._writing, in_our_words(self.location):
+            connection = self._begin_writing()
+            try:
+                result = work(SqliteTransaction(connection, self._statements))
+                connection.execute("COMMIT")
+            except BaseException:
+                # A full disk may have rolled back already.
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+            return result
+
+    def close(self) -> None:
+        with self._writing, self._pooling:
+            for connection in (*self._idle, *filter(None, [self._writer])):
+                connection.close()
+            self._idle, self._writer = [], None
+
+    def _begin_writing(self) -> sqlite3.Connection:
+        """The writer's connection in a transaction that holds the write lock; waits while others hold it."""
+        waits = self._waits.waits()
+        pause = threading.Event()
+        while True:
+            try:
+                connection = self._writer = self._writer or self._connect(timeout_seconds=0)
+                self._check_process()
+                connection.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                wait = next(waits, None)
+                if not is_locked(error) or wait is None:
+                    raise
+                pause.wait(wait)
+            else:
+                return connection
+
+    @contextmanager
+    def _reader(self) -> Iterator[sqlite3.Connection]:
+        self._check_process()
+        with in_our_words(self.location):
+            with self._pooling:
+                connection = self._idle.pop() if self._idle else None
+            connection = connection or self._connect(timeout_seconds=READER_SECONDS)
+            try:
+                yield connection
+            finally:
+                with self._pooling:
+                    self._idle.append(connection)
+
+    def _connect(self, *, timeout_seconds: float) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            f"{self.path.absolute().as_uri()}?mode=rw",
+            uri=True,
+            timeout=timeout_seconds,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=256,
+        )
+        connection.row_factory = sqlite3.Row
+        # In WAL mode the default syncs at checkpoints only, and a commit could be lost with the power.
+        connection.execute("PRAGMA synchronous = FULL")
+        return connection
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._pid:
+            raise OpenedBeforeFork(self.location)
+
+
+def _bound(values: Mapping[str, object]) -> dict[str, object]:
+    return {name: _native(name, value) for name, value in values.items()}
+
+
+def _native(name: str, value: object) -> object:
+    if isinstance(value, datetime):
+        return as_text(value)
+    return storable(name, value)
