@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from bench import manifest_load, start_up
+from bench import catalog, manifest_load, start_up
 from bench.measure import Measured, show
 
-BENCHMARKS = {"start_up": start_up.run, "manifest_load": manifest_load.run}
+BENCHMARKS = {"start_up": start_up.run, "manifest_load": manifest_load.run, "catalog": catalog.run}
 
 
 def main(names: list[str]) -> int:

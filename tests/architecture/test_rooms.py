@@ -18,6 +18,8 @@ CONTRACTS = read_configuration(str(ROOT / ".importlinter"))["contracts_options"]
 
 # Libraries that are not in pyproject.toml because one that is there always brings them.
 COMES_WITH = MappingProxyType({"pydantic_core": "pydantic", "shellingham": "typer"})
+# Libraries that only some users need, and the extra of pyproject.toml that brings them.
+EXTRA_OF = MappingProxyType({"psycopg": "postgres", "pytest": "dev"})
 
 
 def libraries_in(source: str) -> set[str]:
@@ -29,6 +31,10 @@ def libraries_in(source: str) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             imported.add(node.module)
     return {name.partition(".")[0] for name in imported} - sys.stdlib_module_names - {"hakiri"}
+
+
+def names_of(dependencies: list[str]) -> set[str]:
+    return {re.split(r"[^\w-]", line)[0] for line in dependencies}
 
 
 def test_the_contracts_hold() -> None:
@@ -64,10 +70,12 @@ def test_every_library_that_is_imported_belongs_to_a_room() -> None:
 
 def test_every_library_that_is_imported_is_a_dependency() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    declared = {re.split(r"[^\w-]", line)[0] for line in project["dependencies"]}
+    declared = names_of(project["dependencies"])
     imported = {name for contract in CONTRACTS for name in contract.get("protected_modules", ())}
 
     undeclared = imported - declared
 
-    assert undeclared == COMES_WITH.keys()
+    assert undeclared == COMES_WITH.keys() | EXTRA_OF.keys()
     assert set(COMES_WITH.values()) <= declared
+    extras = project["optional-dependencies"]
+    assert [name for name, extra in EXTRA_OF.items() if name not in names_of(extras[extra])] == []

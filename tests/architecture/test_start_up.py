@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-HEAVY = frozenset({"duckdb", "grpc", "numpy", "pandas", "pyarrow", "pyspark"})
+HEAVY = frozenset(
+    {"duckdb", "grpc", "hakiri.catalog", "numpy", "pandas", "psycopg", "pyarrow", "pyspark", "sqlite3"}
+)
 ROOT_COMMAND = root_command()
 # Prints to stderr, since help goes to stdout.
-PROBE = "import sys; print(*{name.partition('.')[0] for name in sys.modules}, file=sys.stderr)"
+PROBE = "import sys; print(*sys.modules, file=sys.stderr)"
 
 
 def command_lines(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -28,7 +30,7 @@ def command_lines(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[s
 
 
 def loaded_by(code: str, folder: Path) -> set[str]:
-    """The packages that are loaded once a fresh Python has run the code."""
+    """The modules that are loaded once a fresh Python has run the code."""
     done = subprocess.run(
         [sys.executable, "-c", f"{code}\n{PROBE}"], cwd=folder, capture_output=True, text=True, check=True
     )

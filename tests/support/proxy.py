@@ -25,7 +25,7 @@ NO_ENCRYPTION = b"N"
 UNTYPED, QUERY, SYNC, FUNCTION_CALL = b"", b"Q", b"S", b"F"
 # To each of these the server says "ready for query" once, when it has done all that was asked before.
 ENDS_A_REQUEST = frozenset({UNTYPED, QUERY, SYNC, FUNCTION_CALL})
-READY_FOR_QUERY, COPY_IN = b"Z", b"G"
+READY_FOR_QUERY = b"Z"
 
 Side = Literal["client", "server"]
 
@@ -131,7 +131,6 @@ class Connection:
     server: socket.socket
     faults: Faults
     unanswered: int = 0
-    last_end: bytes = UNTYPED
     is_swallowing: bool = False
     is_swallowed_sent: bool = False
 
@@ -172,12 +171,10 @@ class Connection:
             self.is_swallowing = True
         if message.kind in ENDS_A_REQUEST:
             self.unanswered += 1
-            self.last_end = message.kind
             self.is_swallowed_sent = self.is_swallowing
 
     def _may_pass(self, message: Message) -> bool:
-        # While rows are copied in, the server overlooks the "sync" that came with the request.
-        if message.kind == READY_FOR_QUERY or (message.kind == COPY_IN and self.last_end == SYNC):
+        if message.kind == READY_FOR_QUERY:
             self.unanswered -= 1
         if self.is_swallowed_sent and not self.unanswered:
             raise Reset
@@ -201,6 +198,9 @@ class FaultyProxy:
     A client connects to `address`, without encryption. Faults may be set at any time and from any thread,
     and hold when the call returns. They add up; `heal` takes all of them away. A connection that is reset is
     reset on both sides.
+
+    It works in a thread, so a client in the same process must let go of the interpreter while it waits:
+    psycopg does, except in the raw calls of `connection.pgconn`.
     """
 
     def __init__(self, target: tuple[str, int]) -> None:

@@ -343,3 +343,32 @@ class AnswerMissing(CatalogError):
             f"the sink gave no status for {', '.join(keys)}",
             hint="have `push` return a status for every row of the batch",
         )
+
+
+class TokenRevoked(CatalogError):
+    """A token of an epoch that does not count: revoked, or never given."""
+
+    code = "catalog.token_revoked"
+    exit_code = ExitCode.REFUSED
+
+    def __init__(self, scope: str, epoch: int, current: int) -> None:
+        self.scope, self.epoch, self.current = scope, epoch, current
+        super().__init__(
+            f"the token of epoch {epoch} does not count: `{scope}` is at epoch {current}",
+            hint="ask for a new token",
+        )
+
+
+class RevocationUnknown(CatalogError):
+    """Whether a token was revoked cannot be said while the catalog is out of reach."""
+
+    code = "catalog.revocation_unknown"
+    exit_code = ExitCode.REFUSED
+    retryable = True
+
+    def __init__(self, scope: str, why: str) -> None:
+        self.scope, self.why = scope, why
+        super().__init__(
+            f"the catalog is out of reach, and the epoch of `{scope}` is not known: {why}",
+            hint="try again when the catalog answers",
+        )

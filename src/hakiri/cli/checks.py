@@ -10,15 +10,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+from urllib.parse import quote
 
 from hakiri.cli.app import MANIFEST_NAME
-from hakiri.cli.project import project_of, settings_of
+from hakiri.cli.project import catalog_place_of, project_of, settings_of
 from hakiri.cli.spark import engine_of, spark_of
 from hakiri.core.errors import HakiriError
 from hakiri.core.grammar import format_size
 from hakiri.core.settings import resolve_settings
 
 if TYPE_CHECKING:
+    from hakiri.catalog.opening import Place as CatalogPlace
     from hakiri.cli.app import App
     from hakiri.core.settings import Settings
     from hakiri.manifest import Project
@@ -27,7 +29,6 @@ GIB = 1024**3
 LITTLE_MEMORY_BYTES = 4 * GIB
 LITTLE_DISK_BYTES = 5 * GIB
 TRIED_ROWS = 1_000
-OLDEST_SQLITE = (3, 35, 0)  # the first with RETURNING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,11 +50,12 @@ def run_checks(app: App, *, with_spark: bool) -> Iterator[Finding]:
         settings = settings_of(app, project)
     except HakiriError as error:
         yield _no_settings(error)
+        project = None
         settings = _settings_but_for(error, app)
     else:
         yield _manifest(project)
     yield _tried("disk", lambda: _disk(app, settings))
-    yield _tried("catalog", lambda: _catalog(app, settings))
+    yield _tried("catalog", lambda: _catalog(app, settings, project))
     java = _tried("java", lambda: _java(app, settings))
     yield java
     if with_spark and java.status != "failed":
@@ -136,36 +138,57 @@ def _disk(app: App, settings: Settings) -> Finding:
     return Finding(name="disk", status="ok", found=found)
 
 
-def _catalog(app: App, settings: Settings) -> Finding:
-    """The default catalog is a SQLite file in the store: try one there, in a file of our own."""
-    if settings.catalog.url is not None:
+def _catalog(app: App, settings: Settings, project: Project | None) -> Finding:
+    """Whether the configured catalog can be used; what keeps it from that is raised as its own error."""
+    place = catalog_place_of(app, settings, project)
+    version, newest = place.version(), place.newest_version()
+    if version == 0:
+        return _room_for_a_file(app, place) if place.backend == "sqlite" else _room_on_a_server(place)
+    if version < newest:
         return Finding(
             name="catalog",
             status="warning",
-            found="catalog.url is set, and nothing in this version connects to it",
-            hint="leave it out to use the SQLite file of the store",
+            found=f"{place.location} has version {version}, and this program works with version {newest}",
+            hint="run `hakiri catalog migrate`, or leave it to the next run",
         )
-    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
-        return Finding(
-            name="catalog",
-            status="failed",
-            found=f"SQLite {sqlite3.sqlite_version} is too old",
-            hint="use a Python that is built with SQLite 3.35 or newer",
-        )
-    store = _nearest_existing(app.project_dir / settings.context.path)
+    with place.open() as catalog:
+        count = len(catalog.pipelines.all())
+        catalog.garbage.forget((), app.clock.now())  # writes nothing, and needs the right to write for it
+    pipelines = "1 pipeline" if count == 1 else f"{count} pipelines"
+    return Finding(
+        name="catalog",
+        status="ok",
+        found=f"{place.location}, version {version}, with the state of {pipelines}",
+    )
+
+
+def _room_on_a_server(place: CatalogPlace) -> Finding:
+    server = place.location.partition("#")[0]
+    return Finding(name="catalog", status="ok", found=f"{server} answers; there is no catalog in it yet")
+
+
+def _room_for_a_file(app: App, place: CatalogPlace) -> Finding:
+    """Try a catalog of our own in the folder where the file will be, or in the nearest above it."""
+    from hakiri.catalog import open_catalog
+
+    folder = _nearest_existing(Path(place.location.removeprefix("sqlite:///")).parent)
     try:
-        with tempfile.TemporaryDirectory(dir=store, prefix=".hakiri-doctor-") as folder:
-            mode = _journal_mode(Path(folder) / "meta.sqlite")
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".hakiri-doctor-") as made:
+            mode = _journal_mode(Path(made) / "tried.sqlite")
+            url = f"sqlite:///{quote(made)}/meta.sqlite"
+            open_catalog(url, project="doctor", base=folder, now=app.clock.now()).close()
     except (OSError, sqlite3.Error) as error:
         mode = str(error.strerror if isinstance(error, OSError) else error)
     if mode != "wal":
         return Finding(
             name="catalog",
             status="failed",
-            found=f"SQLite cannot keep a write-ahead log at {store} ({mode})",
-            hint="put the store on a local disk that you may write to (context.path)",
+            found=f"SQLite cannot keep a write-ahead log at {folder} ({mode})",
+            hint="put the catalog on a local disk that you may write to (context.path or catalog.url)",
         )
-    return Finding(name="catalog", status="ok", found=f"SQLite {sqlite3.sqlite_version}, beside the store")
+    return Finding(
+        name="catalog", status="ok", found=f"SQLite {sqlite3.sqlite_version}; there is no catalog yet"
+    )
 
 
 def _journal_mode(file: Path) -> str:

@@ -30,6 +30,9 @@ COMMANDS: Mapping[str, Entry] = MappingProxyType(
             "Run a pipeline's source and transforms on Spark and show the first rows.",
         ),
         "pipeline": Entry("hakiri.cli.pipeline", "Write and read the pipelines of the manifest."),
+        "catalog": Entry(
+            "hakiri.cli.catalog", "Show, migrate and check the catalog, where all state is kept."
+        ),
         "config": Entry("hakiri.cli.config", "Show every setting and where its value comes from."),
         "schema": Entry("hakiri.cli.schema", "Write the JSON Schemas of the manifest files."),
         "engine": Entry("hakiri.cli.engine", "Start, stop and watch the warm Spark servers of this user."),

@@ -1,12 +1,15 @@
-"""What a person sees while Spark works: a bar on a terminal, a line every ten seconds elsewhere."""
+"""What a person sees while something works: a bar on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from hakiri.core.grammar import format_size
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from hakiri.cli.console import Console
     from hakiri.engine import JobProgress, ServerRecord
 
@@ -19,8 +22,7 @@ class SparkDisplay:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        is_screen = console.err.isatty() and console.env.get("TERM") != "dumb"
-        self._is_live = is_screen and not console.is_quiet
+        self._is_live = _may_move(console)
         self._bars: Any = None
         self._bar_of: dict[str, Any] = {}
         self._next_line: dict[str, float] = {}
@@ -97,6 +99,25 @@ class SparkDisplay:
             self._bars.remove_task(self._bar_of.pop(name))
             if not self._bar_of:
                 self.close()
+
+
+@contextmanager
+def steps_shown(console: Console) -> Iterator[Callable[[str], None]]:
+    """A function that says which step is being taken; print nothing else until the block ends.
+
+    It speaks in one moving line on a terminal, in a line for each step elsewhere, not at all with `--quiet`.
+    """
+    if not _may_move(console):
+        yield lambda words: console.note(f"{words} …")
+        return
+    with console.rich_err().status("") as line:
+        yield lambda words: line.update(f"{words} …")
+
+
+def _may_move(console: Console) -> bool:
+    """Whether a person sees what is written over, and wants to."""
+    is_screen = console.err.isatty() and console.env.get("TERM") != "dumb"
+    return is_screen and not console.is_quiet
 
 
 def facts_of(look: JobProgress) -> str:

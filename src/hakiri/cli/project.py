@@ -10,6 +10,7 @@ from hakiri.cli.app import MANIFEST_NAME
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from hakiri.catalog.opening import Place as CatalogPlace
     from hakiri.cli.app import App
     from hakiri.core.errors import Place
     from hakiri.core.settings import Settings
@@ -40,3 +41,11 @@ def settings_of(app: App, project: Project | None = None) -> Settings:
     for warning in settings.warnings:
         app.console.warn(warning)
     return settings
+
+
+def catalog_place_of(app: App, settings: Settings, project: Project | None) -> CatalogPlace:
+    """Where the project keeps its state, without looking; raises BadCatalogUrl and MissingExtra."""
+    from hakiri.catalog import catalog_place, catalog_url
+
+    name = project.name if project is not None else ""
+    return catalog_place(catalog_url(settings, name), project=name, base=app.project_dir)

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from hakiri.core.ids import FileId, SelectionId, SpecId
+
+_ID_DIGITS = 32
+
+
+def file_id(source: str, path: str) -> FileId:
+    """The id of a file: 32 hexadecimal digits of a hash of where it is, and nothing else."""
+    import hashlib  # 7 ms, and most commands hash nothing
+
+    # A path that is not Unicode has an id as well; storing it is what a catalog refuses.
+    place = f"{source}\0{path}".encode(errors="surrogatepass")
+    return FileId(hashlib.sha256(place).hexdigest()[:_ID_DIGITS])
+
+
+def extension_of(path: str) -> str:
+    """The extension in lower case with its dot; nothing for `README`, `.profile` and `odd.`."""
+    extension = posixpath.splitext(path)[1].lower()
+    return "" if extension == "." else extension
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +69,11 @@ class ScanTally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileQuery:
-    """Which files to find; every part that is given must hold. Files that are gone are not found."""
+    """Which files to find; every part that is given must hold. Files that are gone are not found.
+
+    `ext` may be written in capitals and without its dot. `modified_from` is part of the time, and
+    `modified_before` is not.
+    """
 
     source: str | None = None
     tag: str | None = None
@@ -64,7 +86,11 @@ class Files(Protocol):
     """Every file that scans have seen."""
 
     def note(self, files: Iterable[ScannedFile], tags: Iterable[str], now: datetime) -> ScanTally:
-        """Add new files, update changed ones, and give all of them the tags, in one step."""
+        """Add new files, update changed ones, and give all of them the tags, in one step.
+
+        A file is changed when its size, time or content hash is another; a scan that took no hash says nothing
+        about the content. One that was gone comes back under its id.
+        """
 
     def mark_gone(self, source: str, not_seen_since: datetime, now: datetime) -> int:
         """Mark the files of a source that no scan saw since then; they keep their ids. How many were."""

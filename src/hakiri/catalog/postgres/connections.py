@@ -79,9 +79,9 @@ class Connections:
             connection.close()
             major = connection.info.server_version // 10_000
             raise BackendTooOld("Postgres", str(major), str(OLDEST_POSTGRES // 10_000))
-        # Some servers run with it off; a commit that the next crash takes back is none.
+        # Some servers run with asynchronous commits; one that the next crash takes back is none.
         connection.execute(
-            "SELECT set_config('synchronous_commit', 'on', false)"
-            " WHERE current_setting('synchronous_commit') = 'off'"
+            "SELECT set_config('lock_timeout', '30s', false), CASE current_setting('synchronous_commit')"
+            " WHEN 'off' THEN set_config('synchronous_commit', 'on', false) END"
         )
         return connection

@@ -143,8 +143,7 @@ class _Receipt:
     def __init__(self, schema: str, transaction: Callable[[Connection], PostgresTransaction]) -> None:
         self._transaction = transaction
         self._begin = sql.SQL(
-            "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '30s';"
-            " INSERT INTO {} (id) VALUES ({})"
+            "BEGIN ISOLATION LEVEL READ COMMITTED; INSERT INTO {} (id) VALUES ({})"
         ).format(sql.Identifier(schema, "receipt"), sql.Literal(fresh_token()[:32]))
         self._sent: list[object] = []
 

@@ -35,31 +35,6 @@ UPDATE main.pipeline_chunks
                             WHERE pipeline_id = :pipeline AND status = 'running' AND leased_until > :now))
 RETURNING *;
 
--- reopen_chunks --
--- Many ids come as one JSON array, as everywhere; only the function that opens it has another name.
-UPDATE main.pipeline_chunks SET status = 'pending', error_kind = NULL, error_msg = NULL
- WHERE pipeline_id = :pipeline AND status IN ('failed', 'skipped')
-   AND chunk_id IN (SELECT CAST(value AS BIGINT) FROM json_array_elements_text(CAST(:chunks AS JSON)));
-
--- skip_chunks --
-UPDATE main.pipeline_chunks SET status = 'skipped'
- WHERE pipeline_id = :pipeline AND status IN ('pending', 'failed')
-   AND chunk_id IN (SELECT CAST(value AS BIGINT) FROM json_array_elements_text(CAST(:chunks AS JSON)));
-
--- done_chunks --
-SELECT chunk_id, table_name, predicate FROM main.pipeline_chunks
- WHERE pipeline_id = :pipeline AND status = 'done'
-   AND chunk_id IN (SELECT CAST(value AS BIGINT) FROM json_array_elements_text(CAST(:chunks AS JSON)))
- ORDER BY chunk_id;
-
--- supersede_chunks --
-UPDATE main.pipeline_chunks AS old
-   SET status = 'superseded', reason = :reason,
-       superseded_by = (SELECT max(new.chunk_id) FROM main.pipeline_chunks AS new
-                         WHERE new.pipeline_id = :pipeline AND new.supersedes = old.chunk_id)
- WHERE old.pipeline_id = :pipeline
-   AND old.chunk_id IN (SELECT CAST(value AS BIGINT) FROM json_array_elements_text(CAST(:chunks AS JSON)));
-
 -- claims --
 SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS claims FROM main.claim_seq;
 
@@ -82,3 +57,7 @@ SELECT tgname AS guard
   FROM pg_trigger JOIN pg_class ON pg_class.oid = pg_trigger.tgrelid
  WHERE relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = to_regclass('main.lineage'))
    AND NOT tgisinternal AND tgenabled IN ('O', 'A');
+
+-- lock_route --
+-- Whoever writes to a route holds its row until the end, so that its changes leave in one order.
+SELECT * FROM main.push_route WHERE sink = :sink AND model = :model FOR UPDATE;

@@ -51,4 +51,6 @@ def translated(error: psycopg.Error, location: str) -> CatalogError:
     for prefix, kind in _ERRORS:
         if state.startswith(prefix):
             return kind(location, error.diag.message_primary or first_line)
-    return CatalogUnreachable(location, first_line)
+    if isinstance(error, psycopg.OperationalError):
+        return CatalogUnreachable(location, first_line)
+    return CatalogRefused(location, first_line)

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from hakiri.catalog.contract.chunks import Chunk, ChunkStatus, ChunkTally, NewChunk
-from hakiri.catalog.sql.database import Database, Row, Transaction, built, moment_or_none
+from hakiri.catalog.sql.database import Database, Row, Transaction, built, listed, moment_or_none
 from hakiri.catalog.sql.pipelines import lock_pipeline
 from hakiri.catalog.sql.tables import bump_revision
-from hakiri.core.canonical import canonical_json
 from hakiri.core.ids import ChunkId, PipelineId
 
 _PLANNED = ("pipeline_id", "chunk_id", "table_name", "predicate", "status", "supersedes")
@@ -49,7 +48,7 @@ class SqlChunks:
     ) -> tuple[ChunkId, ...]:
         def work(tx: Transaction) -> tuple[ChunkId, ...]:
             first = lock_pipeline(tx, pipeline, now)["last_chunk"] + 1
-            done = tx.all("done_chunks", pipeline=pipeline, chunks=canonical_json(chunks))
+            done = tx.all("done_chunks", pipeline=pipeline, chunks=_listed(chunks))
             if not done:
                 return ()
             rows = (
@@ -64,8 +63,8 @@ class SqlChunks:
                 for chunk_id, old in enumerate(done, first)
             )
             tx.fill("pipeline_chunks", _PLANNED, rows)
-            old_ids = [old["chunk_id"] for old in done]
-            tx.run("supersede_chunks", pipeline=pipeline, chunks=canonical_json(old_ids), reason=reason)
+            old_ids = _listed(old["chunk_id"] for old in done)
+            tx.run("supersede_chunks", pipeline=pipeline, chunks=old_ids, reason=reason)
             for table in sorted({old["table_name"] for old in done}):
                 bump_revision(tx, table)
             return tuple(ChunkId(first + position) for position in range(len(done)))
@@ -98,9 +97,13 @@ class SqlChunks:
     def _change(self, name: str, pipeline: PipelineId, chunks: Sequence[ChunkId], now: datetime) -> int:
         def work(tx: Transaction) -> int:
             lock_pipeline(tx, pipeline, now)
-            return tx.run(name, pipeline=pipeline, chunks=canonical_json(chunks))
+            return tx.run(name, pipeline=pipeline, chunks=_listed(chunks))
 
         return self._database.write(work)
+
+
+def _listed(chunks: Iterable[ChunkId]) -> str:
+    return listed("chunk", ((chunk,) for chunk in chunks))
 
 
 def _chunk(row: Row) -> Chunk:

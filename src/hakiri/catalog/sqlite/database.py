@@ -153,6 +153,4 @@ def _bound(values: Mapping[str, object]) -> dict[str, object]:
 
 
 def _native(name: str, value: object) -> object:
-    if isinstance(value, datetime):
-        return as_text(value)
-    return storable(name, value)
+    return as_text(value) if isinstance(value, datetime) else storable(name, value)

@@ -8,6 +8,7 @@ from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
+from hakiri.catalog.errors import CatalogUnreachable
 from hakiri.catalog.sql.migrations import Migration, missing_after
 from hakiri.catalog.sqlite.database import SqliteDatabase
 from hakiri.catalog.sqlite.words import as_text, in_our_words
@@ -28,6 +29,8 @@ class SqliteFile:
     def version(self) -> int:
         if not self.path.exists():
             return 0
+        if self.path.is_dir():
+            raise CatalogUnreachable(self.location, "a folder is in its place")
         with in_our_words(self.location), closing(self._connect("ro")) as connection:
             return _version(connection)
 

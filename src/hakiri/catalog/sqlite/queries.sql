@@ -34,29 +34,6 @@ UPDATE main.pipeline_chunks
                             WHERE pipeline_id = :pipeline AND status = 'running' AND leased_until > :now))
 RETURNING *;
 
--- reopen_chunks --
--- Many ids come as one JSON array: SQLite cannot bind a list.
-UPDATE main.pipeline_chunks SET status = 'pending', error_kind = NULL, error_msg = NULL
- WHERE pipeline_id = :pipeline AND status IN ('failed', 'skipped')
-   AND chunk_id IN (SELECT value FROM json_each(:chunks));
-
--- skip_chunks --
-UPDATE main.pipeline_chunks SET status = 'skipped'
- WHERE pipeline_id = :pipeline AND status IN ('pending', 'failed')
-   AND chunk_id IN (SELECT value FROM json_each(:chunks));
-
--- done_chunks --
-SELECT chunk_id, table_name, predicate FROM main.pipeline_chunks
- WHERE pipeline_id = :pipeline AND status = 'done' AND chunk_id IN (SELECT value FROM json_each(:chunks))
- ORDER BY chunk_id;
-
--- supersede_chunks --
-UPDATE main.pipeline_chunks AS old
-   SET status = 'superseded', reason = :reason,
-       superseded_by = (SELECT max(new.chunk_id) FROM main.pipeline_chunks AS new
-                         WHERE new.pipeline_id = :pipeline AND new.supersedes = old.chunk_id)
- WHERE old.pipeline_id = :pipeline AND old.chunk_id IN (SELECT value FROM json_each(:chunks));
-
 -- claims --
 SELECT last AS claims FROM main.counter WHERE name = 'claim';
 

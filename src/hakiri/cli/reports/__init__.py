@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from hakiri.cli.reports.catalog import CatalogCheckReport, CatalogMigrateReport, CatalogStatusReport
 from hakiri.cli.reports.config import ConfigReport
 from hakiri.cli.reports.engine import DoctorReport, EngineStatusReport
 from hakiri.cli.reports.failure import ErrorReport
@@ -21,6 +22,9 @@ from hakiri.cli.reports.project import InitReport, SchemaExportReport
 # By the words of the command, joined with `-`; the schema is `docs/schemas/<name>.json`.
 REPORTS: Mapping[str, type] = MappingProxyType(
     {
+        "catalog-check": CatalogCheckReport,
+        "catalog-migrate": CatalogMigrateReport,
+        "catalog-status": CatalogStatusReport,
         "config": ConfigReport,
         "config-get": ConfigReport,
         "doctor": DoctorReport,
@@ -42,6 +46,9 @@ REPORTS: Mapping[str, type] = MappingProxyType(
 
 __all__ = [
     "REPORTS",
+    "CatalogCheckReport",
+    "CatalogMigrateReport",
+    "CatalogStatusReport",
     "ConfigReport",
     "DoctorReport",
     "EngineStatusReport",

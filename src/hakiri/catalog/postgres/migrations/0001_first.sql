@@ -260,6 +260,20 @@ CREATE INDEX idx_snapshot_files_file ON cf_selection_snapshot_files (file_id);
 
 -- Push -------------------------------------------------------------------------------------------------------------
 
+-- The lock of a route, and how many of its changes are where: nobody counts a million rows.
+CREATE TABLE push_route (
+  sink TEXT COLLATE "C" NOT NULL,
+  model TEXT COLLATE "C" NOT NULL,
+  pending BIGINT NOT NULL DEFAULT 0,
+  in_flight BIGINT NOT NULL DEFAULT 0,
+  rejected BIGINT NOT NULL DEFAULT 0,
+  delivered BIGINT NOT NULL DEFAULT 0,
+  last_position BIGINT NOT NULL DEFAULT 0,
+  PRIMARY KEY (sink, model)
+)
+-- Every write to a route updates its row: room on the page keeps the new versions beside the old.
+WITH (fillfactor = 10);
+
 CREATE TABLE push_batch (
   batch TEXT COLLATE "C" PRIMARY KEY,
   sink TEXT COLLATE "C" NOT NULL,
@@ -288,7 +302,9 @@ CREATE TABLE push_queue (
   PRIMARY KEY (sink, model, row_id, change_type, snapshot_id),
   CHECK ((batch IS NOT NULL) = (state = 'in_flight'))
 );
-CREATE INDEX push_queue_waiting ON push_queue (sink, model, state, position);
+-- One change of a row and type in a state: what waits is replaced by what is newer, never joined by it.
+CREATE UNIQUE INDEX push_queue_once ON push_queue (sink, model, state, row_id, change_type);
+CREATE UNIQUE INDEX push_queue_pending ON push_queue (sink, model, position) WHERE state = 'pending';
 CREATE INDEX push_queue_of_batch ON push_queue (batch) WHERE batch IS NOT NULL;
 
 CREATE TABLE push_delivered (
@@ -299,7 +315,7 @@ CREATE TABLE push_delivered (
   snapshot_id TEXT COLLATE "C" NOT NULL,
   message TEXT COLLATE "C",
   delivered_at TIMESTAMPTZ NOT NULL,
-  PRIMARY KEY (sink, model, row_id, change_type, snapshot_id)
+  PRIMARY KEY (sink, model, snapshot_id, row_id, change_type)
 );
 
 -- What the store itself refuses -------------------------------------------------------------------------------------
@@ -382,10 +398,11 @@ EXECUTE FUNCTION refuse('chunks are superseded, never deleted');
 CREATE FUNCTION pipeline_chunks_added() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
   UPDATE pipeline_state
-     SET pending = pending + new.pending, last_chunk = greatest(last_chunk, new.last_chunk)
+     SET pending = pipeline_state.pending + fresh.pending,
+         last_chunk = greatest(pipeline_state.last_chunk, fresh.last_chunk)
     FROM (SELECT pipeline_id, count(*) FILTER (WHERE status = 'pending') AS pending, max(chunk_id) AS last_chunk
-            FROM added GROUP BY pipeline_id) AS new
-   WHERE pipeline_state.pipeline_id = new.pipeline_id;
+            FROM added GROUP BY pipeline_id) AS fresh
+   WHERE pipeline_state.pipeline_id = fresh.pipeline_id;
   RETURN NULL;
 END $$;
 
@@ -395,12 +412,12 @@ REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION pipeline_chun
 
 CREATE FUNCTION pipeline_chunks_moved() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
-  UPDATE pipeline_state
-     SET pending = pending + moved.pending, running = running + moved.running, done = done + moved.done,
-         failed = failed + moved.failed, skipped = skipped + moved.skipped,
-         superseded = superseded + moved.superseded,
-         row_count = row_count + moved.row_count, bytes = bytes + moved.bytes,
-         last_claim_at = greatest(last_claim_at, moved.claimed_at)
+  UPDATE pipeline_state AS state
+     SET pending = state.pending + moved.pending, running = state.running + moved.running,
+         done = state.done + moved.done, failed = state.failed + moved.failed,
+         skipped = state.skipped + moved.skipped, superseded = state.superseded + moved.superseded,
+         row_count = state.row_count + moved.row_count, bytes = state.bytes + moved.bytes,
+         last_claim_at = greatest(state.last_claim_at, moved.claimed_at)
     FROM (SELECT pipeline_id,
                  sum(CASE status WHEN 'pending' THEN sign ELSE 0 END) AS pending,
                  sum(CASE status WHEN 'running' THEN sign ELSE 0 END) AS running,
@@ -413,7 +430,7 @@ BEGIN
                  max(CASE WHEN status = 'running' AND sign > 0 THEN claimed_at END) AS claimed_at
             FROM (SELECT 1 AS sign, * FROM after_move UNION ALL SELECT -1, * FROM before_move) AS both_sides
            GROUP BY pipeline_id) AS moved
-   WHERE pipeline_state.pipeline_id = moved.pipeline_id;
+   WHERE state.pipeline_id = moved.pipeline_id;
   RETURN NULL;
 END $$;
 

@@ -38,3 +38,28 @@ UPDATE main.pipeline_chunks
        error_msg = :error_message
  WHERE pipeline_id = :pipeline AND chunk_id = :chunk
    AND status = 'running' AND attempts = :number AND nonce = :nonce;
+
+-- reopen_chunks --
+-- Many ids come as one JSON object, which all databases open with the same words: {"0": [id], …}.
+UPDATE main.pipeline_chunks SET status = 'pending', error_kind = NULL, error_msg = NULL
+ WHERE pipeline_id = :pipeline AND status IN ('failed', 'skipped')
+   AND chunk_id IN (SELECT CAST(listed.value ->> 0 AS BIGINT) FROM json_each(:chunks) AS listed);
+
+-- skip_chunks --
+UPDATE main.pipeline_chunks SET status = 'skipped'
+ WHERE pipeline_id = :pipeline AND status IN ('pending', 'failed')
+   AND chunk_id IN (SELECT CAST(listed.value ->> 0 AS BIGINT) FROM json_each(:chunks) AS listed);
+
+-- done_chunks --
+SELECT chunk_id, table_name, predicate FROM main.pipeline_chunks
+ WHERE pipeline_id = :pipeline AND status = 'done'
+   AND chunk_id IN (SELECT CAST(listed.value ->> 0 AS BIGINT) FROM json_each(:chunks) AS listed)
+ ORDER BY chunk_id;
+
+-- supersede_chunks --
+UPDATE main.pipeline_chunks AS old
+   SET status = 'superseded', reason = :reason,
+       superseded_by = (SELECT max(new.chunk_id) FROM main.pipeline_chunks AS new
+                         WHERE new.pipeline_id = :pipeline AND new.supersedes = old.chunk_id)
+ WHERE old.pipeline_id = :pipeline
+   AND old.chunk_id IN (SELECT CAST(listed.value ->> 0 AS BIGINT) FROM json_each(:chunks) AS listed);

@@ -490,6 +490,18 @@ BEGIN SELECT RAISE(ABORT, 'a selection is not changed'); END;
 
 -- Push -------------------------------------------------------------------------------------------------------------
 
+-- The lock of a route, and how many of its changes are where: nobody counts a million rows.
+CREATE TABLE push_route (
+  sink TEXT NOT NULL,
+  model TEXT NOT NULL,
+  pending INTEGER NOT NULL DEFAULT 0,
+  in_flight INTEGER NOT NULL DEFAULT 0,
+  rejected INTEGER NOT NULL DEFAULT 0,
+  delivered INTEGER NOT NULL DEFAULT 0,
+  last_position INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (sink, model)
+) STRICT;
+
 CREATE TABLE push_batch (
   batch TEXT PRIMARY KEY,
   sink TEXT NOT NULL,
@@ -518,7 +530,9 @@ CREATE TABLE push_queue (
   PRIMARY KEY (sink, model, row_id, change_type, snapshot_id),
   CHECK ((batch IS NOT NULL) = (state = 'in_flight'))
 ) STRICT;
-CREATE INDEX push_queue_waiting ON push_queue (sink, model, state, position);
+-- One change of a row and type in a state: what waits is replaced by what is newer, never joined by it.
+CREATE UNIQUE INDEX push_queue_once ON push_queue (sink, model, state, row_id, change_type);
+CREATE UNIQUE INDEX push_queue_pending ON push_queue (sink, model, position) WHERE state = 'pending';
 CREATE INDEX push_queue_of_batch ON push_queue (batch) WHERE batch IS NOT NULL;
 
 CREATE TABLE push_delivered (
@@ -529,5 +543,5 @@ CREATE TABLE push_delivered (
   snapshot_id TEXT NOT NULL,
   message TEXT,
   delivered_at TEXT NOT NULL,
-  PRIMARY KEY (sink, model, row_id, change_type, snapshot_id)
+  PRIMARY KEY (sink, model, snapshot_id, row_id, change_type)
 ) STRICT;

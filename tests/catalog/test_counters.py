@@ -1,0 +1,52 @@
+"""Details of counters on SQL databases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from tests.support.databases import BACKENDS, database_of
+
+from hakiri.catalog.sql.counters import SqlCounters
+from hakiri.catalog.sql.database import Database
+
+
+@pytest.fixture(params=BACKENDS)
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    database = database_of(request, tmp_path)
+    yield database
+    database.close()
+
+
+def test_a_counter_begins_at_one(database: Database) -> None:
+    assert SqlCounters(database).number("rows") == 1
+
+
+def test_numbers_follow_each_other_without_a_gap(database: Database) -> None:
+    counters = SqlCounters(database)
+
+    assert [counters.number("rows", count) for count in (3, 1, 10, 1)] == [1, 4, 5, 15]
+
+
+def test_every_name_counts_for_itself(database: Database) -> None:
+    counters = SqlCounters(database)
+    counters.number("rows", 100)
+
+    assert counters.number("Rows") == 1
+
+
+@pytest.mark.parametrize("count", [0, -1])
+def test_a_counter_gives_one_number_at_least(database: Database, count: int) -> None:
+    with pytest.raises(ValueError, match="one number or more"):
+        SqlCounters(database).number("rows", count)
+
+
+def test_no_number_is_given_twice_however_many_ask(database: Database) -> None:
+    counters = SqlCounters(database)
+
+    with ThreadPoolExecutor(8) as workers:
+        firsts = list(workers.map(lambda _: counters.number("rows", 3), range(100)))
+
+    assert sorted(firsts) == list(range(1, 301, 3))
