@@ -19,7 +19,7 @@ CONTRACTS = read_configuration(str(ROOT / ".importlinter"))["contracts_options"]
 # Libraries that are not in pyproject.toml because one that is there always brings them.
 COMES_WITH = MappingProxyType({"pydantic_core": "pydantic", "shellingham": "typer"})
 # Libraries that only some users need, and the extra of pyproject.toml that brings them.
-EXTRA_OF = MappingProxyType({"psycopg": "postgres", "pytest": "dev"})
+EXTRA_OF = MappingProxyType({"hypothesis": "testing", "psycopg": "postgres", "pytest": "testing"})
 
 
 def libraries_in(source: str) -> set[str]:

@@ -55,3 +55,12 @@ def test_the_help_of_every_command_loads_nothing_heavy(words: tuple[str, ...], t
 
     assert "typer" in loaded
     assert not loaded & HEAVY
+
+
+def test_state_in_a_file_needs_neither_postgres_nor_spark(tmp_path: Path) -> None:
+    calls = [["init", "--name", "shop", "--quiet"], ["catalog", "migrate"], ["catalog", "check", "--quiet"]]
+    code = f"from hakiri.cli import main; assert [main(call) for call in {calls!r}] == [0, 0, 0]"
+
+    loaded = loaded_by(code, tmp_path)
+
+    assert loaded & HEAVY == {"hakiri.catalog", "sqlite3"}

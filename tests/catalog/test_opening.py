@@ -7,10 +7,18 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from hakiri.catalog import catalog_place, catalog_url, open_catalog
-from hakiri.catalog.errors import BackendTooOld, BadCatalogUrl, CatalogDamaged, CatalogUnreachable
+from hakiri.catalog.errors import (
+    BackendTooOld,
+    BadCatalogUrl,
+    CatalogDamaged,
+    CatalogDenied,
+    CatalogForeign,
+    CatalogUnreachable,
+)
 from hakiri.core.errors import ExitCode, HakiriError, MissingExtra
 from hakiri.core.settings import Settings, resolve_settings
 
@@ -134,6 +142,48 @@ def test_a_folder_in_the_place_of_the_file_cannot_be_opened(tmp_path: Path) -> N
         open_catalog("sqlite:///meta.sqlite", project="shop", base=tmp_path, now=T0)
 
     assert str(caught.value).endswith("cannot be reached: a folder is in its place")
+
+
+def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "theirs.sqlite") as theirs:
+        theirs.execute("CREATE TABLE schema_version (id INTEGER)")
+    theirs.close()
+    before = (tmp_path / "theirs.sqlite").read_bytes()
+
+    with pytest.raises(CatalogForeign) as caught:
+        open_catalog("sqlite:///theirs.sqlite", project="shop", base=tmp_path, now=T0)
+
+    assert str(caught.value).endswith("theirs.sqlite` belongs to another program")
+    assert caught.value.exit_code is ExitCode.USAGE
+    assert (tmp_path / "theirs.sqlite").read_bytes() == before
+
+
+def test_a_folder_that_cannot_be_made_is_said_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+
+    with pytest.raises(CatalogUnreachable) as caught:
+        open_catalog("sqlite:///file/state/meta.sqlite", project="shop", base=tmp_path, now=T0)
+
+    assert str(caught.value).endswith("cannot be reached: its folder cannot be made: Not a directory")
+
+
+def test_an_administrator_may_make_the_schema_for_a_user_who_may_not(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as admin:
+        admin.execute("CREATE ROLE worker LOGIN")
+        admin.execute("CREATE SCHEMA hakiri_shop AUTHORIZATION worker")
+    try:
+        as_worker = postgres_url.replace("postgres@", "worker@")
+        with open_catalog(as_worker, project="shop", base=tmp_path, now=T0) as catalog:
+            assert catalog.number("n") == 1
+        with pytest.raises(CatalogDenied) as caught:
+            open_catalog(as_worker, project="other", base=tmp_path, now=T0)
+        assert "denies access: permission denied for database" in str(caught.value)
+    finally:
+        with psycopg.connect(postgres_url, autocommit=True) as admin:
+            admin.execute("DROP OWNED BY worker CASCADE")
+            admin.execute("DROP ROLE worker")
 
 
 def test_a_sqlite_without_json_is_too_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

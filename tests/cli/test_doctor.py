@@ -2,13 +2,22 @@ from __future__ import annotations
 
 import json
 import platform
+import sqlite3
+import sys
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
 
+from hakiri.catalog.sql.migrations import Migration, migrations_of
+from hakiri.catalog.sqlite import place as sqlite_place
+
 if TYPE_CHECKING:
+    from tests.support.postgres import PostgresServer
+
     from conftest import Outcome, Run
     from hakiri.engine import EngineHome
 
@@ -101,12 +110,157 @@ def test_a_store_that_is_not_there_yet_is_looked_for_above(run: Run, tmp_path: P
     assert [*tmp_path.iterdir()] == []
 
 
-def test_a_catalog_elsewhere_is_told_as_not_checked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HAKIRI_CATALOG_URL", "postgresql://db/x")
+def catalog_of(outcome: Outcome) -> tuple[int, str, str, str]:
+    row = checks(outcome)["catalog"]
+    return outcome.code, row["status"], row["found"], row["hint"]
+
+
+def test_without_a_catalog_one_is_tried_where_it_will_be_and_nothing_is_left(
+    run: Run, tmp_path: Path
+) -> None:
+    run("init", "--name", "shop")
+    before = sorted(tmp_path.rglob("*"))
 
     outcome = run("doctor", "--no-spark", "--json")
 
-    assert (outcome.code, checks(outcome)["catalog"]["status"]) == (0, "warning")
+    found = f"SQLite {sqlite3.sqlite_version}; there is no catalog yet"
+    assert catalog_of(outcome) == (0, "ok", found, "")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_catalog_is_opened_and_its_version_told(run: Run, tmp_path: Path) -> None:
+    run("init", "--name", "shop")
+    run("catalog", "migrate")
+    file = tmp_path / ".hakiri" / "context" / "shop" / "meta.sqlite"
+    before = file.read_bytes()
+
+    outcome = run("doctor", "--no-spark", "--json")
+
+    found = f"sqlite:///{file}, version 1, with the state of 0 pipelines"
+    assert catalog_of(outcome) == (0, "ok", found, "")
+    assert file.read_bytes() == before
+
+
+def test_a_catalog_that_is_too_new_is_told(run: Run, tmp_path: Path) -> None:
+    run("init", "--name", "shop")
+    run("catalog", "migrate")
+    file = tmp_path / ".hakiri" / "context" / "shop" / "meta.sqlite"
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("INSERT INTO schema_version (id, applied_at) VALUES (99, '2027')")
+        database.commit()
+
+    outcome = run("doctor", "--no-spark", "--json")
+
+    found = f"the catalog `sqlite:///{file}` has version 99, and this program knows versions up to 1"
+    hint = "upgrade with `pip install --upgrade hakiri`"
+    assert catalog_of(outcome) == (1, "failed", found, hint)
+
+
+def test_a_catalog_that_is_older_is_a_warning(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("init", "--name", "shop")
+    run("catalog", "migrate")
+    later = Migration(2, "later", "CREATE TABLE later (id INTEGER PRIMARY KEY);\n")
+    monkeypatch.setattr(sqlite_place, "migrations_of", lambda backend: (*migrations_of(backend), later))
+
+    outcome = run("doctor", "--no-spark", "--json")
+
+    file = tmp_path / ".hakiri" / "context" / "shop" / "meta.sqlite"
+    found = f"sqlite:///{file} has version 1, and this program works with version 2"
+    hint = "run `hakiri catalog migrate`, or leave it to the next run"
+    assert catalog_of(outcome) == (0, "warning", found, hint)
+
+
+def test_a_sqlite_that_is_too_old_is_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 37, 2))
+    monkeypatch.setattr(sqlite3, "sqlite_version", "3.37.2")
+
+    outcome = run("doctor", "--no-spark", "--json")
+
+    found = "SQLite 3.37.2 is too old for a catalog"
+    assert catalog_of(outcome) == (1, "failed", found, "use SQLite 3.38.0 or newer")
+
+
+def test_a_catalog_url_that_means_nothing_is_told(run: Run) -> None:
+    outcome = run("doctor", "--no-spark", "--json", "--set", "catalog.url=mongodb://host/db")
+
+    found = "there is no catalog for `mongodb://` URLs"
+    hint = "write `sqlite:///path/to/meta.sqlite` or `postgresql://user@host/database`"
+    assert catalog_of(outcome) == (1, "failed", found, hint)
+
+
+def test_a_postgres_without_its_driver_is_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    for name in [name for name in sys.modules if name.startswith("hakiri.catalog.postgres.")]:
+        monkeypatch.delitem(sys.modules, name)
+
+    outcome = run("doctor", "--no-spark", "--json", "--set", "catalog.url=postgresql://host/db")
+
+    found = "a catalog at a `postgresql://` URL needs an optional part"
+    assert catalog_of(outcome) == (1, "failed", found, "pip install 'hakiri[postgres]'")
+
+
+def test_a_postgres_that_nobody_answers_for_is_told(run: Run) -> None:
+    outcome = run("doctor", "--no-spark", "--json", "--set", "catalog.url=postgresql://127.0.0.1:1/db")
+
+    code, status, found, hint = catalog_of(outcome)
+    assert (code, status) == (1, "failed")
+    assert found.startswith("the catalog `postgresql://127.0.0.1:1/db#hakiri_` cannot be reached: ")
+    assert hint.startswith("check `catalog.url` and that the server is up")
+
+
+@pytest.fixture
+def database(postgres_server: PostgresServer) -> Iterator[str]:
+    name = postgres_server.create_database()
+    yield name
+    postgres_server.drop_database(name)
+
+
+def test_a_postgres_is_asked_for_real(run: Run, postgres_server: PostgresServer, database: str) -> None:
+    url = postgres_server.url(database, over="tcp")
+    there = ("--json", "--set", f"catalog.url={url}")
+    server = "postgresql://{}:{}/{}".format(*postgres_server.tcp_address, database)
+    run("init", "--name", "shop")
+
+    empty = run("doctor", "--no-spark", *there)
+    run("catalog", "migrate", *there)
+    made = run("doctor", "--no-spark", *there)
+    read_only = run(
+        *("doctor", "--no-spark", "--json", "--set"),
+        f"catalog.url={url}&options=-c%20default_transaction_read_only%3Don",
+    )
+
+    assert catalog_of(empty) == (0, "ok", f"{server} answers; there is no catalog in it yet", "")
+    found = f"{server}#hakiri_shop, version 1, with the state of 0 pipelines"
+    assert catalog_of(made) == (0, "ok", found, "")
+    found = f"the catalog `{server}#hakiri_shop` cannot be written to"
+    hint = "give this user the right to write it, or run as the user who owns it"
+    assert catalog_of(read_only) == (1, "failed", found, hint)
+
+
+def test_a_postgres_that_does_not_let_us_at_the_catalog_is_told(
+    run: Run, postgres_server: PostgresServer, database: str
+) -> None:
+    import psycopg
+
+    run("init", "--name", "shop")
+    run("catalog", "migrate", "--set", f"catalog.url={postgres_server.url(database)}")
+    with psycopg.connect(postgres_server.url(database), autocommit=True) as connection:
+        connection.execute("DROP ROLE IF EXISTS stranger")
+        connection.execute("CREATE ROLE stranger LOGIN")
+    asked = ("doctor", "--no-spark", "--json", "--set")
+
+    stranger = run(*asked, f"catalog.url={postgres_server.url(database, user='stranger')}")
+    unknown = run(*asked, f"catalog.url={postgres_server.url(database, user='nobody')}")
+
+    code, status, found, hint = catalog_of(stranger)
+    assert (code, status) == (1, "failed")
+    assert found.endswith("#hakiri_shop` denies access: permission denied for schema hakiri_shop")
+    assert hint == "check the user and password of `catalog.url` and the rights of that user"
+    code, status, found, _ = catalog_of(unknown)
+    assert (code, status) == (1, "failed")
+    assert found.endswith('role "nobody" does not exist')
 
 
 def test_no_project_is_a_warning(run: Run) -> None:

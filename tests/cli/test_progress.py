@@ -11,7 +11,7 @@ from typing import TextIO
 import pytest
 
 from hakiri.cli.console import Console
-from hakiri.cli.progress import SparkDisplay, facts_of
+from hakiri.cli.progress import SparkDisplay, facts_of, steps_shown
 from hakiri.engine import JobProgress, ServerRecord
 
 LOOK = JobProgress(
@@ -210,3 +210,35 @@ def test_a_dumb_terminal_gets_lines_and_no_control_signs() -> None:
         display.close()
 
     assert on_terminal(job) == f"starting Spark …\r\nstage 2 of 3: {FACTS}\r\n"
+
+
+def show_steps(console: Console) -> None:
+    with steps_shown(console) as tell_step:
+        tell_step("looking at chunks")
+        tell_step("looking at snapshots")
+    console.note("done")
+
+
+def test_without_a_terminal_every_step_has_a_line() -> None:
+    err = io.StringIO()
+
+    show_steps(Console(out=io.StringIO(), err=err, env={}))
+
+    assert err.getvalue() == "looking at chunks …\nlooking at snapshots …\ndone\n"
+
+
+def test_with_quiet_no_step_is_told() -> None:
+    err = io.StringIO()
+
+    show_steps(Console(out=io.StringIO(), err=err, env={}, is_quiet=True))
+
+    assert err.getvalue() == ""
+
+
+def test_on_a_terminal_the_step_is_a_line_that_is_gone_afterwards() -> None:
+    shown = on_terminal(
+        lambda err: show_steps(Console(out=io.StringIO(), err=err, env={"TERM": "xterm-256color"}))
+    )
+
+    assert "looking at chunks …\r\n" not in shown
+    assert CONTROL.sub("", shown).splitlines()[-1].strip() == "done"

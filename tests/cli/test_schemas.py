@@ -22,6 +22,9 @@ SCHEMAS = ROOT / "docs" / "schemas"
 NEW = ("pipeline", "create", "refunds", "--connector", "files", "--config", "path=x", "--table", "refunds")
 # What each command is shown with: the calls that prepare a project, then the call itself.
 CALLS = {
+    "catalog-check": [("catalog", "migrate"), ("catalog", "check", "--json")],
+    "catalog-migrate": [("catalog", "migrate", "--json")],
+    "catalog-status": [("catalog", "status", "--json")],
     "config": [("config", "--json")],
     "config-get": [("config", "get", "engine.master", "--json")],
     "doctor": [("doctor", "--no-spark", "--json")],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import struct
 import time
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
-from tests.support.postgres import PostgresServer
+from tests.support.postgres import PostgresServer, is_soon
 from tests.support.proxy import FaultyProxy, Messages
 
 HOURS = 3600.0
@@ -33,7 +34,14 @@ def direct_url(postgres_server: PostgresServer, database: str) -> str:
 
 
 @pytest.fixture
-def proxy(postgres_server: PostgresServer) -> Iterator[FaultyProxy]:
+def other_thread() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(1) as other:
+        yield other
+
+
+@pytest.fixture
+def proxy(postgres_server: PostgresServer, other_thread: ThreadPoolExecutor) -> Iterator[FaultyProxy]:
+    """It ends before the other thread, which may be waiting for it."""
     with FaultyProxy(target=postgres_server.tcp_address) as proxy:
         yield proxy
 
@@ -49,18 +57,35 @@ def rows(url: str) -> list[int]:
         return [n for (n,) in connection.execute("SELECT n FROM t ORDER BY n")]
 
 
+def ask(url: str, question: bytes) -> object:
+    with psycopg.connect(url) as connection:
+        return connection.execute(question).fetchone()
+
+
 def insert(url: str, n: int) -> None:
     with psycopg.connect(url) as connection:
         connection.execute("INSERT INTO t VALUES (%s)", [n])
 
 
-def insert_in_one_go(url: str, *numbers: int) -> None:
-    """Send all of it before the first answer is there."""
-    with psycopg.connect(url, autocommit=True) as connection, connection.pipeline() as pipeline:
-        connection.execute("SELECT pg_sleep(0.2)")
-        for n in numbers:
-            connection.execute(f"INSERT INTO t VALUES ({n})".encode())
-            pipeline.sync()
+def first_message(database: str) -> bytes:
+    body = struct.pack("!I", 196608) + b"user\0postgres\0database\0%s\0\0" % database.encode()
+    return struct.pack("!I", len(body) + 4) + body
+
+
+def query(statement: bytes) -> bytes:
+    return b"Q" + struct.pack("!I", len(statement) + 5) + statement + b"\0"
+
+
+def heard_before_the_reset(client: socket.socket) -> bytes:
+    """What the server says until the connection is reset; one that ends in good order is a failure."""
+    heard = b""
+    client.settimeout(10)
+    try:
+        while chunk := client.recv(4096):
+            heard += chunk
+    except ConnectionResetError:
+        return heard
+    pytest.fail(f"the connection ended in good order after {heard!r}")
 
 
 def test_a_proxy_without_faults_changes_nothing(proxy: FaultyProxy, url: str, direct_url: str) -> None:
@@ -81,23 +106,28 @@ def test_a_client_that_would_rather_encrypt_is_told_not_to(url: str) -> None:
     assert rows(url.replace("sslmode=disable", "sslmode=prefer")) == []
 
 
-def test_a_delay_holds_in_both_directions_until_healed(proxy: FaultyProxy, url: str) -> None:
-    with psycopg.connect(url, autocommit=True) as connection, ThreadPoolExecutor(1) as other:
+def test_a_delay_holds_in_both_directions(proxy: FaultyProxy, url: str) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
         proxy.delay(0.1)
         began = time.monotonic()
         connection.execute("SELECT 1")
         seconds = time.monotonic() - began
 
-        proxy.delay(HOURS)
-        waiting = other.submit(connection.execute, "SELECT 2")
-        with pytest.raises(TimeoutError):
-            waiting.result(0.1)
-        proxy.heal()
-        answer = waiting.result(5).fetchone()
-
     assert 0.2 <= seconds < 5
-    assert answer == (2,)
     assert proxy.faults_fired == 0
+
+
+def test_what_is_delayed_goes_on_at_once_when_healed(
+    proxy: FaultyProxy, url: str, other_thread: ThreadPoolExecutor
+) -> None:
+    proxy.delay(HOURS)
+    waiting = other_thread.submit(ask, url, b"SELECT 2")
+    with pytest.raises(TimeoutError):
+        waiting.result(0.1)
+
+    proxy.heal()
+
+    assert waiting.result(10) == (2,)
 
 
 def test_dropped_connections_come_back_only_when_healed(proxy: FaultyProxy, url: str) -> None:
@@ -117,14 +147,35 @@ def test_dropped_connections_come_back_only_when_healed(proxy: FaultyProxy, url:
     assert proxy.faults_fired == refused
 
 
-def test_a_connection_is_dropped_while_its_client_waits(proxy: FaultyProxy, url: str) -> None:
-    with psycopg.connect(url) as connection, ThreadPoolExecutor(1) as other:
-        connection.execute("SELECT 1")
-        waiting = other.submit(connection.execute, "SELECT pg_sleep(600)")
+def test_a_connection_is_dropped_while_its_client_waits(
+    proxy: FaultyProxy, url: str, direct_url: str, other_thread: ThreadPoolExecutor
+) -> None:
+    waiting = other_thread.submit(ask, url, b"SELECT pg_sleep(600)")
+    is_asked = b"SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()"
+    assert is_soon(lambda: ask(direct_url, is_asked) is not None)
+
+    proxy.drop_all()
+
+    with pytest.raises(psycopg.OperationalError):
+        waiting.result(10)
+    assert proxy.faults_fired == 1
+
+
+def test_a_dropped_connection_is_reset_and_not_closed(proxy: FaultyProxy) -> None:
+    with socket.create_connection(proxy.address) as client:
+        assert is_soon(lambda: proxy.connections == 1)
         proxy.drop_all()
 
-        with pytest.raises(psycopg.OperationalError):
-            waiting.result(5)
+        assert heard_before_the_reset(client) == b""
+
+
+def test_exactly_the_bytes_before_a_reset_are_passed_on(proxy: FaultyProxy, database: str) -> None:
+    proxy.reset_after(bytes_from_server=20)
+
+    with socket.create_connection(proxy.address) as client:
+        client.sendall(first_message(database))
+
+        assert len(heard_before_the_reset(client)) == 20
 
 
 def test_a_connection_is_reset_in_the_middle_of_an_answer(proxy: FaultyProxy, url: str) -> None:
@@ -211,13 +262,15 @@ def test_the_answer_of_a_statement_with_values_is_swallowed(
     assert rows(direct_url) == [1]
 
 
-def test_what_was_sent_before_in_one_go_is_not_taken_for_the_answer(
-    proxy: FaultyProxy, url: str, direct_url: str
+def test_answers_of_what_was_sent_before_in_one_go_are_not_taken_for_it(
+    proxy: FaultyProxy, database: str, direct_url: str
 ) -> None:
-    proxy.swallow_answer_of(b"VALUES (2)")
+    inserts = [b"INSERT INTO t SELECT %d FROM pg_sleep(0.1)" % n for n in (1, 2, 3)]
+    proxy.swallow_answer_of(b"SELECT 2")
 
-    with pytest.raises(psycopg.OperationalError):
-        insert_in_one_go(url, 1, 2, 3)
+    with socket.create_connection(proxy.address) as client:
+        client.sendall(first_message(database) + b"".join(map(query, inserts)))
+        heard_before_the_reset(client)
 
     assert rows(direct_url) == [1, 2]
     assert proxy.faults_fired == 1

@@ -7,6 +7,12 @@ from collections.abc import Sequence
 from hakiri.core.errors import ExitCode, HakiriError
 
 
+_REACH_FILE = "check `catalog.url`, and that this user may read and write the file and its folder"
+_REACH_SERVER = (
+    "check host, database, user and password of `catalog.url` and that the server is up; nothing was lost"
+)
+
+
 class CatalogError(HakiriError):
     """Base of all that a catalog raises."""
 
@@ -37,7 +43,7 @@ class CatalogUnreachable(CatalogError):
         self.location, self.why = location, why
         super().__init__(
             f"the catalog `{location}` cannot be reached: {why}",
-            hint="check `catalog.url` and that the server is up, then run it again; nothing was lost",
+            hint=_REACH_FILE if location.startswith("sqlite:") else _REACH_SERVER,
         )
 
 
@@ -94,6 +100,20 @@ class CatalogDamaged(CatalogError):
         )
 
 
+class CatalogForeign(CatalogError):
+    """There is a database, and it belongs to another program."""
+
+    code = "catalog.foreign"
+    exit_code = ExitCode.USAGE
+
+    def __init__(self, location: str) -> None:
+        self.location = location
+        super().__init__(
+            f"the database `{location}` belongs to another program",
+            hint="give the catalog a file of its own in `catalog.url`",
+        )
+
+
 class CatalogRefused(CatalogError):
     """The store itself refused a write that would break a promise; nothing was written."""
 
@@ -143,7 +163,9 @@ class CatalogTooOld(CatalogError):
     def __init__(self, location: str, version: int, newest: int) -> None:
         self.location, self.version, self.newest = location, version, newest
         super().__init__(
-            f"the catalog `{location}` has version {version}, and this program needs version {newest}",
+            f"the catalog `{location}` has version {version}, and this program needs version {newest}"
+            if version
+            else f"there is no catalog at `{location}` yet",
             hint="run `hakiri catalog migrate`",
         )
 

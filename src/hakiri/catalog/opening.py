@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
+from urllib.parse import quote
 
 from hakiri.catalog.errors import BadCatalogUrl
 from hakiri.core.errors import MissingExtra
@@ -57,7 +58,7 @@ BACKENDS: Mapping[str, Backend] = MappingProxyType(
 
 def catalog_url(settings: Settings, project: str) -> str:
     """The URL of a project's catalog: `catalog.url`, or else the file beside the project's tables."""
-    return settings.catalog.url or f"sqlite:///{settings.context.path}/{project}/meta.sqlite"
+    return settings.catalog.url or f"sqlite:///{quote(settings.context.path)}/{project}/meta.sqlite"
 
 
 def catalog_place(url: str, *, project: str, base: Path) -> Place:
@@ -73,7 +74,7 @@ def catalog_place(url: str, *, project: str, base: Path) -> Place:
     backend = BACKENDS[scheme]
     try:
         module = import_module(backend.module)
-    except ModuleNotFoundError as error:
+    except ImportError as error:
         if not backend.extra or (error.name or "").startswith("hakiri"):
             raise
         raise MissingExtra(f"a catalog at a `{scheme}://` URL", extra=backend.extra) from error

@@ -88,8 +88,8 @@ class Files(Protocol):
     def note(self, files: Iterable[ScannedFile], tags: Iterable[str], now: datetime) -> ScanTally:
         """Add new files, update changed ones, and give all of them the tags, in one step.
 
-        A file is changed when its size, time or content hash is another; a scan that took no hash says nothing
-        about the content. One that was gone comes back under its id.
+        A file is changed when its size, time or content hash is another; a scan that took no hash says
+        nothing about the content. One that was gone comes back under its id.
         """
 
     def mark_gone(self, source: str, not_seen_since: datetime, now: datetime) -> int:

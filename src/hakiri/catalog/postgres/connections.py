@@ -29,6 +29,14 @@ _SETTINGS: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,
 }
+# A client that vanished or was stopped in the middle lets go of its locks after a minute. And some servers run
+# with asynchronous commits: one that the next crash takes back is none.
+_SESSION = """
+SELECT set_config('lock_timeout', '30s', false),
+       set_config('idle_in_transaction_session_timeout', '60s', false),
+       CASE current_setting('synchronous_commit')
+       WHEN 'off' THEN set_config('synchronous_commit', 'on', false) END
+"""
 
 
 class Connections:
@@ -79,9 +87,5 @@ class Connections:
             connection.close()
             major = connection.info.server_version // 10_000
             raise BackendTooOld("Postgres", str(major), str(OLDEST_POSTGRES // 10_000))
-        # Some servers run with asynchronous commits; one that the next crash takes back is none.
-        connection.execute(
-            "SELECT set_config('lock_timeout', '30s', false), CASE current_setting('synchronous_commit')"
-            " WHEN 'off' THEN set_config('synchronous_commit', 'on', false) END"
-        )
+        connection.execute(_SESSION)
         return connection

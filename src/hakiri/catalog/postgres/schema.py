@@ -44,7 +44,9 @@ class PostgresSchema:
             )
             missing = missing_after(self._version(connection), migrations)
             if missing:
-                connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(schema))
+                # `IF NOT EXISTS` asks for the right to make one also when an administrator made it for us.
+                if not self._exists(connection):
+                    connection.execute(sql.SQL("CREATE SCHEMA {}").format(schema))
                 connection.execute(sql.SQL("SET LOCAL search_path = {}").format(schema))
             for migration in missing:
                 connection.execute(migration.script.encode())
@@ -52,6 +54,10 @@ class PostgresSchema:
                     "INSERT INTO schema_version (id, applied_at) VALUES (%s, %s)", (migration.number, now)
                 )
         return tuple(migration.number for migration in missing)
+
+    def _exists(self, connection: Connection) -> bool:
+        found = connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (self._schema,))
+        return found.fetchone() is not None
 
     def _version(self, connection: Connection) -> int:
         table = sql.Identifier(self._schema, "schema_version")

@@ -16,12 +16,15 @@ class SqlCounters:
         if count < 1:
             raise ValueError(f"a counter gives one number or more, not {count}")
 
+        # Apart from the counters that the catalog itself keeps, whatever the name.
+        counter = f"number:{name}"
+
         def work(tx: Transaction) -> int:
             # Another writer may come first with the first numbers; its row is waited for, then counted on.
             row = (
-                tx.one("count_on", counter=name, count=count)
-                or tx.one("first_count", counter=name, count=count)
-                or tx.one("count_on", counter=name, count=count)
+                tx.one("count_on", counter=counter, count=count)
+                or tx.one("first_count", counter=counter, count=count)
+                or tx.one("count_on", counter=counter, count=count)
             )
             return int(sure(row)["last"]) - count + 1
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from hakiri.catalog.contract.cursors import Cursor
 from hakiri.catalog.contract.leases import CursorKind, Lease
 from hakiri.catalog.contract.runs import RunStatus
-from hakiri.catalog.sql.database import Database, Row, Transaction, built, moment, sure
+from hakiri.catalog.sql.database import Database, Row, Transaction, moment, sure
 from hakiri.catalog.sql.pipelines import lock_pipeline, lock_pipeline_under
 from hakiri.core.ids import PipelineId, RunId, TableName
 
@@ -50,11 +50,10 @@ class SqlCursors:
             state = lock_pipeline(tx, cursor.pipeline, now)
             if CursorKind(state["cursor_kind"]).needs_lease:
                 return False
-            if not _has_succeeded(tx, cursor.run):
-                return False
+            theirs = _success(tx, cursor)
             row = tx.one("cursor", pipeline=cursor.pipeline, table=cursor.table)
-            ours = built(_cursor, row)
-            if ours and _has_succeeded(tx, ours.run) and _age(ours) >= _age(cursor):
+            ours = None if row is None else _success(tx, _cursor(row))
+            if theirs is None or (ours is not None and ours >= theirs):
                 return False
             _write_newest(tx, cursor)
             return True
@@ -81,13 +80,16 @@ def _write_newest(tx: Transaction, cursor: Cursor) -> Cursor:
     return _cursor(sure(write_cursor(tx, replace(cursor, seq=seq))))
 
 
-def _has_succeeded(tx: Transaction, run: RunId) -> bool:
-    row = tx.one("run", run=run)
-    return row is not None and row["status"] == RunStatus.SUCCESS
+def _success(tx: Transaction, cursor: Cursor) -> tuple[datetime, RunId, datetime] | None:
+    """How recent the run of a cursor is, if it succeeded, in an order that all replicas see alike.
 
-
-def _age(cursor: Cursor) -> tuple[datetime, RunId]:
-    return cursor.updated_at, cursor.run
+    By the end of the run, which does not change, and only within one run by the time of the cursor, which
+    is set forward when a cursor overwrites a later one.
+    """
+    row = tx.one("run", run=cursor.run)
+    if row is None or row["status"] != RunStatus.SUCCESS:
+        return None
+    return moment(row["ended_at"]), cursor.run, cursor.updated_at
 
 
 def _cursor(row: Row) -> Cursor:

@@ -27,6 +27,8 @@ def lock_pipeline_under(tx: Transaction, pipeline: PipelineId, under: Lease | No
     row = lock_pipeline(tx, pipeline, now)
     kind = CursorKind(row["cursor_kind"])
     if under is not None:
+        if under.pipeline != pipeline:
+            raise LeaseLost(f"pipeline `{pipeline}`", under.fence, f"it is one on `{under.pipeline}`")
         _held(tx, under)
     elif kind.needs_lease:
         raise LeaseRequired(pipeline, kind)

@@ -51,14 +51,323 @@ class SqlPushQueue:
         newest = {change.key: change for change in changes}
 
         def work(tx: Transaction) -> int:
-            if _lock(tx, route) is None:
+            counts = _lock(tx, route)
+            if counts is None:
                 tx.run("add_route", **route._asdict())
-            books = sure_books(_lock(tx, route))
+                counts = _lock(tx, route) or _Counts(route=route)
             admitted = 0
             for part in _parts(newest):
-                books, count = _admit(tx, books, part, now)
+                counts, count = _admit(tx, counts, part, now)
                 admitted += count
-            _save(tx, books)
+            _save(tx, counts)
             return admitted
 
         return self._database.write(work) if newest else 0
+
+    def claim(
+        self, route: Route, node: NodeId, now: datetime, *, limit: int, ttl: timedelta
+    ) -> PushBatch | None:
+        if limit < 1:
+            raise ValueError(f"a batch has room for one change or more, not for {limit}")
+        fresh = fresh_token()[:BATCH_ID_DIGITS]
+
+        def work(tx: Transaction) -> PushBatch | None:
+            counts = _lock(tx, route)
+            if counts is None:
+                return None
+            expired = tx.one("expired_batch", **route._asdict(), now=now)
+            if expired is not None:
+                row = tx.one("take_over_batch", batch=expired["batch"], node=node, until=now + ttl)
+                return _batch(tx, route, sure(row))
+            chosen = _next_changes(tx, route, limit)
+            if not chosen:
+                return None
+            row = tx.one("add_batch", **route._asdict(), batch=fresh, node=node, until=now + ttl)
+            tx.run("send_changes", **route._asdict(), batch=fresh, changes=_listed(chosen), now=now)
+            sent = len(chosen)
+            _save(tx, replace(counts, pending=counts.pending - sent, in_flight=counts.in_flight + sent))
+            return _batch(tx, route, sure(row))
+
+        return self._database.write(work)
+
+    def note_job(self, batch: PushBatch, job: str, now: datetime, ttl: timedelta) -> PushBatch:
+        def work(tx: Transaction) -> PushBatch:
+            _lock(tx, batch.route)
+            row = _held(tx, batch)
+            if row["settled_at"] is not None:
+                raise _lost(batch, "it is settled")
+            until = max(moment(row["leased_until"]), now + ttl)
+            tx.run("note_job", batch=batch.batch, job=job, until=until)
+            return replace(batch, job=job, leased_until=until)
+
+        return self._database.write(work)
+
+    def settle(self, batch: PushBatch, answers: Mapping[ChangeKey, Answer], now: datetime) -> None:
+        def work(tx: Transaction) -> None:
+            counts = _lock(tx, batch.route)
+            if _held(tx, batch)["settled_at"] is None and counts is not None:
+                _save(tx, _settle(tx, counts, batch, answers, now))
+
+        self._database.write(work)
+
+    def was_delivered(self, route: Route, change: Change) -> bool:
+        row = self._database.one(
+            "was_delivered",
+            **route._asdict(),
+            row=change.key.row,
+            change_type=change.key.change_type,
+            snapshot=change.snapshot,
+        )
+        return row is not None
+
+    def replay(self, route: Route, now: datetime) -> int:
+        def work(tx: Transaction) -> int:
+            counts = _lock(tx, route)
+            if counts is None:
+                return 0
+            replayed = tx.run("replay_rejected", **route._asdict(), now=now)
+            _save(tx, replace(counts, pending=counts.pending + replayed, rejected=counts.rejected - replayed))
+            return replayed
+
+        return self._database.write(work)
+
+    def tally(self, route: Route) -> PushTally:
+        row = self._database.one("route", **route._asdict())
+        if row is None:
+            return PushTally()
+        return PushTally(
+            pending=row["pending"],
+            in_flight=row["in_flight"],
+            delivered=row["delivered"],
+            rejected=row["rejected"],
+        )
+
+    def page(
+        self, route: Route, state: PushState, *, after: ChangeKey | None = None, limit: int = 1000
+    ) -> tuple[QueuedChange, ...]:
+        row, change_type = after or _BEFORE_ALL
+        rows = self._database.all(
+            "queued_changes", **route._asdict(), state=state, row=row, change_type=change_type, limit=limit
+        )
+        return tuple(_queued_change(row) for row in rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Counts:
+    """A route whose row is locked, and how many of its changes are where."""
+
+    route: Route
+    pending: int = 0
+    in_flight: int = 0
+    rejected: int = 0
+    delivered: int = 0
+    last_position: int = 0
+
+
+def _lock(tx: Transaction, route: Route) -> _Counts | None:
+    """The route, and nobody else writes to it until the end; None if nothing was ever queued for it."""
+    row = tx.one("lock_route", **route._asdict())
+    if row is None:
+        return None
+    return _Counts(
+        route=route,
+        pending=row["pending"],
+        in_flight=row["in_flight"],
+        rejected=row["rejected"],
+        delivered=row["delivered"],
+        last_position=row["last_position"],
+    )
+
+
+def _save(tx: Transaction, counts: _Counts) -> None:
+    tx.run(
+        "save_route",
+        **counts.route._asdict(),
+        pending=counts.pending,
+        in_flight=counts.in_flight,
+        rejected=counts.rejected,
+        delivered=counts.delivered,
+        last_position=counts.last_position,
+    )
+
+
+def _admit(
+    tx: Transaction, counts: _Counts, changes: Mapping[ChangeKey, Change], now: datetime
+) -> tuple[_Counts, int]:
+    """Queue a part of the changes, and say how many of them wait now."""
+    route = counts.route._asdict()
+    delivered = _delivered(tx, counts.route, changes.values())
+    fresh = {key: change for key, change in changes.items() if (key, change.snapshot) not in delivered}
+    admissions = admit(fresh, _queued(tx, counts.route, fresh), counts.last_position)
+    replaced = [admission.replaces for admission in admissions if admission.replaces is not None]
+    if replaced:
+        tx.run("drop_queued", **route, changes=_listed(replaced))
+    rows = (_row(counts.route, each.entry, each.change.payload, now) for each in admissions)
+    tx.fill("push_queue", _QUEUED, rows)
+    freed = {state: sum(entry.state is state for entry in replaced) for state in PushState}
+    admitted = replace(
+        counts,
+        pending=counts.pending + len(admissions) - freed[PushState.PENDING],
+        rejected=counts.rejected - freed[PushState.REJECTED],
+        last_position=max([counts.last_position, *(each.entry.position for each in admissions)]),
+    )
+    return admitted, len(admissions)
+
+
+def _delivered(tx: Transaction, route: Route, changes: Iterable[Change]) -> set[tuple[ChangeKey, SnapshotId]]:
+    """Which of the changes were delivered already; perhaps others of their rows too."""
+    rows: dict[SnapshotId, set[int]] = {}
+    for change in changes:
+        rows.setdefault(change.snapshot, set()).add(change.key.row)
+    return {
+        (ChangeKey(row["row_id"], row["change_type"]), snapshot)
+        for snapshot, of_snapshot in rows.items()
+        for row in tx.all(
+            "delivered_of_rows", **route._asdict(), snapshot=snapshot, rows=_listed_rows(of_snapshot)
+        )
+    }
+
+
+def _queued(tx: Transaction, route: Route, keys: Iterable[ChangeKey]) -> list[Entry]:
+    """Everything that is queued of the rows of these changes."""
+    rows = _listed_rows({key.row for key in keys})
+    return [_entry(row) for row in tx.all("queued_of_rows", **route._asdict(), rows=rows)]
+
+
+def _next_changes(tx: Transaction, route: Route, limit: int) -> list[Entry]:
+    """The changes of the next batch. Looks further the more of those that wait may not go yet."""
+    waiting: list[Entry] = []
+    queued: list[Entry] = []
+    after, look_at = 0, limit
+    while len(waiting) < limit:
+        rows = tx.all("waiting_changes", **route._asdict(), after=after, limit=look_at)
+        entries = [_entry(row) for row in rows]
+        of_rows = _queued(tx, route, [entry.key for entry in entries]) if entries else []
+        waiting += without_rows_in_flight(entries, of_rows)
+        queued += of_rows
+        if len(entries) < look_at:
+            break
+        after, look_at = entries[-1].position, look_at * 2
+    return choose(waiting, queued, limit)
+
+
+def _batch(tx: Transaction, route: Route, row: Row) -> PushBatch:
+    changes = {_entry(change): change for change in tx.all("changes_of_batch", batch=row["batch"])}
+    return PushBatch(
+        route=route,
+        batch=row["batch"],
+        node=NodeId(row["node_id"]),
+        fence=row["fence"],
+        leased_until=moment(row["leased_until"]),
+        changes=tuple(_change(changes[entry]) for entry in in_order(changes)),
+        job=row["job"],
+    )
+
+
+def _held(tx: Transaction, batch: PushBatch) -> Row:
+    """The row of a batch, if it is still the one that was given out. Raises LeaseLost."""
+    row = tx.one("batch", **batch.route._asdict(), batch=batch.batch)
+    if row is None:
+        raise _lost(batch, "there is no such batch")
+    if (row["node_id"], row["fence"]) != (batch.node, batch.fence):
+        raise _lost(batch, f"node `{row['node_id']}` has it with fence {row['fence']}")
+    return row
+
+
+def _lost(batch: PushBatch, why: str) -> LeaseLost:
+    return LeaseLost(f"push batch `{batch.batch}`", batch.fence, why)
+
+
+def _settle(
+    tx: Transaction, counts: _Counts, batch: PushBatch, answers: Mapping[ChangeKey, Answer], now: datetime
+) -> _Counts:
+    route = counts.route
+    payloads = {_entry(row): row["payload"] for row in tx.all("changes_of_batch", batch=batch.batch)}
+    sent = in_order(payloads)
+    missing = [f"{entry.key.row}:{entry.key.change_type}" for entry in sent if entry.key not in answers]
+    if missing:
+        raise AnswerMissing(missing)
+    by_key = {entry.key: payload for entry, payload in payloads.items()}
+    queued = _queued(tx, route, by_key)
+    settlement = settle(
+        sent, (entry for entry in queued if entry.state is PushState.PENDING), answers, counts.last_position
+    )
+    # Before they leave the queue: whoever finds a change in neither place would have lost it.
+    tx.fill(
+        "push_delivered",
+        _DELIVERED,
+        ((*route, *each.key, each.snapshot, legible(each.message), now) for each in settlement.delivered),
+    )
+    tx.run("drop_changes_of_batch", batch=batch.batch)
+    for entry, position in settlement.moved:
+        tx.run("move_change", **route._asdict(), old_position=entry.position, position=position)
+    tx.fill(
+        "push_queue", _QUEUED, (_row(route, entry, by_key[entry.key], now) for entry in settlement.staying)
+    )
+    tx.run("settle_batch", batch=batch.batch, now=now)
+    return replace(
+        counts,
+        pending=counts.pending + settlement.count_staying(PushState.PENDING),
+        in_flight=counts.in_flight - len(sent),
+        rejected=counts.rejected + settlement.count_staying(PushState.REJECTED),
+        delivered=counts.delivered + len(settlement.delivered),
+        last_position=settlement.last_position,
+    )
+
+
+def _row(route: Route, entry: Entry, payload: str, now: datetime) -> tuple[object, ...]:
+    message = legible(entry.message)
+    return (
+        *route,
+        *entry.key,
+        entry.snapshot,
+        payload,
+        entry.state,
+        entry.attempts,
+        message,
+        entry.position,
+        now,
+    )
+
+
+def _entry(row: Row) -> Entry:
+    return Entry(
+        key=ChangeKey(row["row_id"], row["change_type"]),
+        snapshot=SnapshotId(row["snapshot_id"]),
+        state=PushState(row["state"]),
+        position=row["position"],
+        attempts=row["attempts"],
+        message=row["message"],
+    )
+
+
+def _change(row: Row) -> Change:
+    return Change(
+        key=ChangeKey(row["row_id"], row["change_type"]),
+        snapshot=SnapshotId(row["snapshot_id"]),
+        payload=row["payload"],
+    )
+
+
+def _queued_change(row: Row) -> QueuedChange:
+    return QueuedChange(
+        change=_change(row),
+        state=PushState(row["state"]),
+        attempts=row["attempts"],
+        message=row["message"],
+        updated_at=moment(row["updated_at"]),
+    )
+
+
+def _listed(entries: Iterable[Entry]) -> str:
+    return listed("change", ((*entry.key, entry.snapshot) for entry in entries))
+
+
+def _listed_rows(rows: Iterable[int]) -> str:
+    return listed("row", ((row,) for row in rows))
+
+
+def _parts(changes: Mapping[ChangeKey, Change]) -> Iterator[dict[ChangeKey, Change]]:
+    remaining = iter(changes.items())
+    while part := dict(islice(remaining, CHANGES_A_STATEMENT)):
+        yield part

@@ -52,7 +52,9 @@ class Settlement:
         return sum(entry.state is state for entry in self.staying)
 
 
-def admit(changes: Mapping[ChangeKey, Change], queued: Iterable[Entry], last_position: int) -> list[Admission]:
+def admit(
+    changes: Mapping[ChangeKey, Change], queued: Iterable[Entry], last_position: int
+) -> list[Admission]:
     """The changes that are to wait now, given everything that is queued of their rows.
 
     A newer change takes the place of a pending one; it does not take that of a rejected one, which was not
@@ -72,9 +74,7 @@ def admit(changes: Mapping[ChangeKey, Change], queued: Iterable[Entry], last_pos
             position = replaced.position
         else:
             position = last_position = last_position + 1
-        entry = same or Entry(
-            key=key, snapshot=change.snapshot, state=PushState.PENDING, position=position
-        )
+        entry = same or Entry(key=key, snapshot=change.snapshot, state=PushState.PENDING, position=position)
         admissions.append(Admission(change=change, entry=entry, replaces=replaced))
     return admissions
 
@@ -104,7 +104,7 @@ def choose(waiting: Sequence[Entry], queued: Iterable[Entry], limit: int) -> lis
 
 
 def in_order(batch: Iterable[Entry]) -> list[Entry]:
-    """A batch in the order in which its changes came, an update's images side by side, the first one first."""
+    """A batch in the order in which its changes came, the images of an update side by side, first to last."""
     entries = list(batch)
     positions = {(entry.key, entry.snapshot): entry.position for entry in entries}
 

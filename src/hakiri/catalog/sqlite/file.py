@@ -8,12 +8,13 @@ from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
-from hakiri.catalog.errors import CatalogUnreachable
+from hakiri.catalog.errors import CatalogForeign, CatalogUnreachable
 from hakiri.catalog.sql.migrations import Migration, missing_after
 from hakiri.catalog.sqlite.database import SqliteDatabase
 from hakiri.catalog.sqlite.words import as_text, in_our_words
 
 _LOCK_SECONDS = 60.0
+APPLICATION_ID = int.from_bytes(b"HKRI")  # in the file's header, so that `file` and we know whose it is
 
 
 class SqliteFile:
@@ -31,18 +32,22 @@ class SqliteFile:
             return 0
         if self.path.is_dir():
             raise CatalogUnreachable(self.location, "a folder is in its place")
-        with in_our_words(self.location), closing(self._connect("ro")) as connection:
-            return _version(connection)
+        with in_our_words(self.location), closing(self._connect("rw")) as connection:
+            return _version(connection, self.location)
 
     def apply(self, migrations: tuple[Migration, ...], now: datetime) -> tuple[int, ...]:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CatalogUnreachable(self.location, f"its folder cannot be made: {error.strerror}") from error
         with in_our_words(self.location), closing(self._connect("rwc")) as connection:
             # Kept in the file: whoever opens it later is in WAL mode too.
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("BEGIN IMMEDIATE")
             try:
-                missing = missing_after(_version(connection), migrations)
+                missing = missing_after(_version(connection, self.location), migrations)
+                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 for migration in missing:
                     for statement in _statements(migration.script):
                         connection.execute(statement)
@@ -65,10 +70,13 @@ class SqliteFile:
         )
 
 
-def _version(connection: sqlite3.Connection) -> int:
-    known = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'schema_version'").fetchone()
-    if known is None:
+def _version(connection: sqlite3.Connection, location: str) -> int:
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    if not tables:
         return 0
+    (owner,) = connection.execute("PRAGMA application_id").fetchone()
+    if owner != APPLICATION_ID:
+        raise CatalogForeign(location)
     (version,) = connection.execute("SELECT coalesce(max(id), 0) FROM schema_version").fetchone()
     return int(version)
 

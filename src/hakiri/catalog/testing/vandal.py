@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-import pytest
-
 from hakiri.catalog.contract.chunks import ChunkAttempt
 from hakiri.catalog.contract.cursors import Cursor
 from hakiri.catalog.contract.leases import Lease
@@ -100,9 +98,16 @@ def refuses_all(attacks: Sequence[Callable[[], None]], look: Callable[[], object
     """Fail unless every attack raises, and what `look` sees stays as it is."""
     before = look()
     for number, attack in enumerate(attacks, start=1):
-        try:
-            attack()
-        except Exception as refusal:  # noqa: BLE001  (every store refuses in words of its own)
-            assert look() == before, f"attack {number} was refused ({refusal}), and changed something"
-        else:
-            pytest.fail(f"attack {number} was let through: {before} became {look()}")
+        refusal = _refusal_of(attack)
+        after = look()
+        assert refusal is not None, f"attack {number} was let through: {before} became {after}"
+        assert after == before, f"attack {number} was refused ({refusal}), and changed something"
+
+
+def _refusal_of(attack: Callable[[], None]) -> Exception | None:
+    """What the store said, each in words of its own; None if it let it happen."""
+    try:
+        attack()
+    except Exception as refusal:
+        return refusal
+    return None

@@ -537,6 +537,9 @@ EXECUTE FUNCTION refuse('a revocation epoch only grows');
 CREATE TRIGGER revocation_epochs_kept BEFORE DELETE OR TRUNCATE ON revocation_epochs
 EXECUTE FUNCTION refuse('a revocation epoch is not deleted');
 
+CREATE TRIGGER cf_selection_specs_fixed BEFORE UPDATE OR DELETE OR TRUNCATE ON cf_selection_specs
+EXECUTE FUNCTION refuse('a spec is not changed');
+
 CREATE TRIGGER cf_selection_snapshots_fixed BEFORE UPDATE OR DELETE OR TRUNCATE ON cf_selection_snapshots
 EXECUTE FUNCTION refuse('a selection is not changed');
 
@@ -544,6 +547,13 @@ CREATE TRIGGER cf_selection_snapshot_files_fixed
 BEFORE UPDATE OR DELETE OR TRUNCATE ON cf_selection_snapshot_files
 EXECUTE FUNCTION refuse('a selection is not changed');
 
+CREATE TRIGGER push_batch_fence BEFORE UPDATE ON push_batch FOR EACH ROW
+WHEN ((NEW.batch = OLD.batch AND OLD.settled_at IS NULL
+       AND (NEW.fence = OLD.fence AND NEW.node_id = OLD.node_id OR NEW.fence = OLD.fence + 1)) IS NOT TRUE)
+EXECUTE FUNCTION refuse('a new holder of a batch needs the next fence, and a settled batch is over');
+
 -- Beside the triggers: not even the owner has the right, until a person takes it back by hand.
 REVOKE UPDATE, DELETE, TRUNCATE ON lineage, schema_history, snapshot, cf_selection_snapshot_files
   FROM CURRENT_USER, PUBLIC;
+-- Drawing a number needs USAGE only; setting the sequence back is what UPDATE allows.
+REVOKE UPDATE ON SEQUENCE claim_seq FROM CURRENT_USER, PUBLIC;

@@ -5,8 +5,9 @@ ON CONFLICT (name) DO UPDATE SET last = known.last + 1
 RETURNING last;
 
 -- known_files --
-SELECT file.* FROM json_each(:files) AS listed
-  JOIN main.scout_files AS file ON file.file_id = listed.value ->> 0;
+-- CROSS JOIN, here and below: SQLite then begins with the list, and looks up each of it.
+SELECT file.* FROM json_each(:files) AS listed CROSS JOIN main.scout_files AS file
+ WHERE file.file_id = listed.value ->> 0;
 
 -- drop_files --
 DELETE FROM main.scout_files WHERE file_id IN (SELECT listed.value ->> 0 FROM json_each(:files) AS listed);
@@ -29,8 +30,8 @@ UPDATE main.scout_files SET gone_at = :now
 SELECT * FROM main.scout_files WHERE file_id = :file;
 
 -- tags_of_files --
-SELECT tagged.file_id, tagged.tag FROM json_each(:files) AS listed
-  JOIN main.scout_file_tags AS tagged ON tagged.file_id = listed.value ->> 0;
+SELECT tagged.file_id, tagged.tag FROM json_each(:files) AS listed CROSS JOIN main.scout_file_tags AS tagged
+ WHERE tagged.file_id = listed.value ->> 0;
 
 -- files_in_time --
 -- How many files of a source are of that time, as far as it matters: the count ends at `enough`.

@@ -16,17 +16,16 @@ UPDATE main.push_route
  WHERE sink = :sink AND model = :model;
 
 -- queued_of_rows --
+-- CROSS JOIN, here and below: SQLite then begins with the list, and looks up each of it.
 SELECT queued.row_id, queued.change_type, queued.snapshot_id, queued.state, queued.attempts, queued.message,
        queued.position
-  FROM json_each(:rows) AS listed
-  JOIN main.push_queue AS queued
-    ON queued.sink = :sink AND queued.model = :model AND queued.row_id = CAST(listed.value ->> 0 AS BIGINT);
+  FROM json_each(:rows) AS listed CROSS JOIN main.push_queue AS queued
+ WHERE queued.sink = :sink AND queued.model = :model AND queued.row_id = CAST(listed.value ->> 0 AS BIGINT);
 
 -- delivered_of_rows --
 SELECT delivered.row_id, delivered.change_type
-  FROM json_each(:rows) AS listed
-  JOIN main.push_delivered AS delivered
-    ON delivered.sink = :sink AND delivered.model = :model AND delivered.snapshot_id = :snapshot
+  FROM json_each(:rows) AS listed CROSS JOIN main.push_delivered AS delivered
+ WHERE delivered.sink = :sink AND delivered.model = :model AND delivered.snapshot_id = :snapshot
    AND delivered.row_id = CAST(listed.value ->> 0 AS BIGINT);
 
 -- was_delivered --
@@ -49,8 +48,10 @@ SELECT row_id, change_type, snapshot_id, state, attempts, message, position
 -- send_changes --
 UPDATE main.push_queue
    SET state = 'in_flight', batch = :batch, attempts = attempts + 1, updated_at = :now
- WHERE sink = :sink AND model = :model AND state = 'pending'
-   AND position IN (SELECT CAST(listed.value ->> 0 AS BIGINT) FROM json_each(:positions) AS listed);
+ WHERE sink = :sink AND model = :model
+   AND (row_id, change_type, snapshot_id) IN
+       (SELECT CAST(listed.value ->> 0 AS BIGINT), listed.value ->> 1, listed.value ->> 2
+          FROM json_each(:changes) AS listed);
 
 -- move_change --
 UPDATE main.push_queue SET position = :position

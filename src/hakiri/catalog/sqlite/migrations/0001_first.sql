@@ -472,6 +472,16 @@ CREATE TABLE cf_selection_snapshot_files (
 CREATE INDEX idx_snapshot_files_snapshot ON cf_selection_snapshot_files (snapshot_id);
 CREATE INDEX idx_snapshot_files_file ON cf_selection_snapshot_files (file_id);
 
+CREATE TRIGGER cf_selection_specs_fixed BEFORE UPDATE ON cf_selection_specs
+BEGIN SELECT RAISE(ABORT, 'a spec is not changed'); END;
+
+CREATE TRIGGER cf_selection_specs_kept BEFORE DELETE ON cf_selection_specs
+BEGIN SELECT RAISE(ABORT, 'a spec is not deleted'); END;
+
+CREATE TRIGGER cf_selection_specs_again BEFORE INSERT ON cf_selection_specs
+WHEN EXISTS (SELECT 1 FROM cf_selection_specs WHERE id = NEW.id AND spec_json <> NEW.spec_json)
+BEGIN SELECT RAISE(ABORT, 'a spec is not changed'); END;
+
 CREATE TRIGGER cf_selection_snapshots_fixed BEFORE UPDATE ON cf_selection_snapshots
 BEGIN SELECT RAISE(ABORT, 'a selection is not changed'); END;
 
@@ -511,8 +521,17 @@ CREATE TABLE push_batch (
   leased_until TEXT NOT NULL,
   job TEXT,
   settled_at TEXT
-) STRICT;
+) STRICT, WITHOUT ROWID;
 CREATE INDEX push_batch_open ON push_batch (sink, model, leased_until) WHERE settled_at IS NULL;
+
+CREATE TRIGGER push_batch_fence BEFORE UPDATE ON push_batch
+WHEN (NEW.batch = OLD.batch AND OLD.settled_at IS NULL
+      AND (NEW.fence = OLD.fence AND NEW.node_id = OLD.node_id OR NEW.fence = OLD.fence + 1)) IS NOT TRUE
+BEGIN SELECT RAISE(ABORT, 'a new holder of a batch needs the next fence, and a settled batch is over'); END;
+
+CREATE TRIGGER push_batch_again BEFORE INSERT ON push_batch
+WHEN EXISTS (SELECT 1 FROM push_batch WHERE batch = NEW.batch)
+BEGIN SELECT RAISE(ABORT, 'a batch is taken over, never replaced'); END;
 
 CREATE TABLE push_queue (
   sink TEXT NOT NULL,

@@ -1,0 +1,307 @@
+"""Tests of `catalog.snapshots`."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+import pytest
+
+from hakiri.catalog.contract import Catalog
+from hakiri.catalog.contract.upkeep import Invariant
+from hakiri.catalog.errors import MissingSidecars, SnapshotExists, SnapshotStale
+from hakiri.catalog.testing.base import Contract, Opener
+from hakiri.catalog.testing.divergences import upholds
+from hakiri.catalog.testing.samples import (
+    HOUR,
+    KEYS,
+    MINUTE,
+    OTHER_TABLE,
+    PIPELINE,
+    SNAPSHOT,
+    T0,
+    TABLE,
+    VECTORS,
+    at_once,
+    committed,
+    doomed,
+    planned,
+    sidecar,
+    snapshot_of,
+    step,
+    tried,
+)
+from hakiri.catalog.testing.vandal import Vandal, refuses_all
+from hakiri.core.ids import ChunkId, SnapshotId
+
+LATER = SnapshotId("2026-05-11T09-00-00Z-node-anna")
+
+
+def everything(catalog: Catalog) -> object:
+    """All that a snapshot's commit can change."""
+    return (
+        catalog.snapshots.current(TABLE),
+        catalog.snapshots.all(TABLE),
+        catalog.snapshots.get(SNAPSHOT),
+        catalog.snapshots.sidecars(SNAPSHOT),
+        catalog.snapshots.revision(TABLE),
+        catalog.garbage.due(T0 + HOUR),
+    )
+
+
+class SnapshotContract(Contract):
+    """A snapshot is seen with all it needs, or not at all."""
+
+    def test_a_table_has_no_snapshot_at_first(self, catalog: Catalog) -> None:
+        assert catalog.snapshots.current(TABLE) is None
+        assert catalog.snapshots.all(TABLE) == ()
+        assert catalog.snapshots.get(SNAPSHOT) is None
+        assert catalog.snapshots.sidecars(SNAPSHOT) == ()
+        assert catalog.snapshots.revision(TABLE) == 0
+
+    def test_a_committed_snapshot_is_the_current_one(self, catalog: Catalog) -> None:
+        snapshot = snapshot_of(0)
+
+        catalog.snapshots.commit(snapshot, T0)
+
+        assert catalog.snapshots.current(TABLE) == snapshot
+        assert catalog.snapshots.get(SNAPSHOT) == snapshot
+        assert catalog.snapshots.all(TABLE) == (snapshot,)
+        assert catalog.snapshots.current(OTHER_TABLE) is None
+
+    @pytest.mark.spec("AD-005")
+    @pytest.mark.spec("AD-020")
+    @upholds(Invariant.ATOMIC_SNAPSHOTS)
+    def test_a_snapshot_whose_sidecars_are_not_durable_is_refused(self, catalog: Catalog) -> None:
+        catalog.snapshots.note_sidecar(sidecar(KEYS), T0)
+        catalog.snapshots.note_sidecar(sidecar(VECTORS, LATER), T0)
+        before = everything(catalog)
+
+        with pytest.raises(MissingSidecars) as raised:
+            catalog.snapshots.commit(snapshot_of(0, indexes=(KEYS, VECTORS)), T0, [doomed("a")])
+
+        assert raised.value.missing == (VECTORS,)
+        assert everything(catalog) == before
+
+    @pytest.mark.spec("AD-005")
+    @pytest.mark.spec("AD-020")
+    def test_a_snapshot_is_seen_at_once_after_its_commit_and_never_before(
+        self, catalog: Catalog, opener: Opener
+    ) -> None:
+        snapshot = snapshot_of(0, indexes=(VECTORS, KEYS))
+        with opener.open() as other:
+            catalog.snapshots.note_sidecar(sidecar(VECTORS), T0)
+            catalog.snapshots.note_sidecar(sidecar(KEYS), T0)
+            assert other.snapshots.current(TABLE) is None
+            assert other.snapshots.get(SNAPSHOT) is None
+
+            catalog.snapshots.commit(snapshot, T0)
+
+            assert other.snapshots.current(TABLE) == snapshot
+            assert other.snapshots.sidecars(SNAPSHOT) == (sidecar(KEYS), sidecar(VECTORS))
+
+    def test_sidecars_come_by_index(self, catalog: Catalog) -> None:
+        catalog.snapshots.note_sidecar(sidecar(VECTORS), T0)
+        catalog.snapshots.note_sidecar(sidecar(KEYS), T0)
+        catalog.snapshots.note_sidecar(sidecar(KEYS, LATER), T0)
+
+        assert catalog.snapshots.sidecars(SNAPSHOT) == (sidecar(KEYS), sidecar(VECTORS))
+
+    def test_a_sidecar_that_was_built_again_is_noted_anew(self, catalog: Catalog) -> None:
+        catalog.snapshots.note_sidecar(sidecar(KEYS), T0)
+        rebuilt = replace(sidecar(KEYS), manifest_hash="sha256:other", bytes=1)
+
+        catalog.snapshots.note_sidecar(rebuilt, T0 + MINUTE)
+
+        assert catalog.snapshots.sidecars(SNAPSHOT) == (rebuilt,)
+
+    def test_a_snapshot_of_an_older_revision_is_refused(self, catalog: Catalog) -> None:
+        catalog.schemas.record(step(0), PIPELINE, T0)
+        before = everything(catalog)
+
+        with pytest.raises(SnapshotStale) as raised:
+            catalog.snapshots.commit(snapshot_of(0), T0, [doomed("a")])
+
+        assert (raised.value.based_on, raised.value.revision) == (0, catalog.snapshots.revision(TABLE))
+        assert everything(catalog) == before
+
+    def test_the_same_snapshot_twice_is_one_commit(self, catalog: Catalog) -> None:
+        catalog.snapshots.note_sidecar(sidecar(KEYS), T0)
+        snapshot = snapshot_of(0, indexes=(KEYS,))
+        catalog.snapshots.commit(snapshot, T0, [doomed("a")])
+        catalog.garbage.forget([doomed("a").path], T0)
+        before = everything(catalog)
+
+        catalog.snapshots.commit(snapshot, T0 + MINUTE, [doomed("a")])
+
+        assert everything(catalog) == before
+
+    def test_another_snapshot_of_the_same_id_is_refused(self, catalog: Catalog) -> None:
+        catalog.snapshots.commit(snapshot_of(0), T0)
+        before = everything(catalog)
+
+        revision = catalog.snapshots.revision(TABLE)
+        for other in (replace(snapshot_of(revision), rows=1), snapshot_of(0, table=OTHER_TABLE)):
+            with pytest.raises(SnapshotExists):
+                catalog.snapshots.commit(other, T0)
+
+        assert everything(catalog) == before
+        assert catalog.snapshots.current(OTHER_TABLE) is None
+
+    def test_the_current_snapshot_is_the_one_committed_last(self, catalog: Catalog) -> None:
+        first = snapshot_of(0, snapshot=LATER)
+        catalog.snapshots.commit(first, T0)
+        # Made on a node whose clock is behind.
+        second = snapshot_of(catalog.snapshots.revision(TABLE), created_at=T0 - HOUR)
+
+        catalog.snapshots.commit(second, T0 - HOUR)
+
+        assert catalog.snapshots.current(TABLE) == second
+        assert catalog.snapshots.all(TABLE) == (first, second)
+
+    def test_the_files_that_a_snapshot_replaces_are_doomed_with_it(self, catalog: Catalog) -> None:
+        drops = [doomed("b", T0 + MINUTE), doomed("a", T0 + MINUTE)]
+
+        catalog.snapshots.commit(snapshot_of(0), T0, drops)
+
+        assert catalog.garbage.due(T0) == ()
+        assert catalog.garbage.due(T0 + MINUTE) == (drops[1], drops[0])
+
+    def test_the_revision_grows_when_a_tables_past_changes(self, catalog: Catalog) -> None:
+        revisions = [catalog.snapshots.revision(TABLE)]
+
+        planned(catalog, 1)
+        committed(catalog)
+        assert catalog.snapshots.revision(TABLE) == revisions[-1], (
+            "a run adds to the past, it changes nothing"
+        )
+
+        catalog.schemas.record(step(0), PIPELINE, T0)
+        revisions.append(catalog.snapshots.revision(TABLE))
+        catalog.chunks.supersede(PIPELINE, [ChunkId(1)], "rewind", T0)
+        revisions.append(catalog.snapshots.revision(TABLE))
+        catalog.snapshots.commit(snapshot_of(revisions[-1]), T0, [doomed("a")])
+        revisions.append(catalog.snapshots.revision(TABLE))
+        catalog.garbage.forget([doomed("a").path], T0)
+        revisions.append(catalog.snapshots.revision(TABLE))
+
+        assert revisions == sorted(set(revisions))
+        assert catalog.snapshots.revision(OTHER_TABLE) == 0
+
+    @upholds(Invariant.ATOMIC_SNAPSHOTS)
+    def test_of_many_snapshots_of_one_revision_at_once_one_is_committed(self, catalog: Catalog) -> None:
+        candidates = [snapshot_of(0, snapshot=SnapshotId(f"snapshot {number}")) for number in range(8)]
+
+        outcomes = at_once(lambda n: tried(lambda: catalog.snapshots.commit(candidates[n], T0)))
+
+        assert sum(outcome is None for outcome in outcomes) == 1
+        assert sum(isinstance(outcome, SnapshotStale) for outcome in outcomes) == len(outcomes) - 1
+        assert catalog.snapshots.all(TABLE) == (candidates[outcomes.index(None)],)
+
+    @pytest.mark.spec("AD-005")
+    @upholds(Invariant.ATOMIC_SNAPSHOTS)
+    def test_no_reader_ever_sees_a_snapshot_without_its_sidecars(
+        self, catalog: Catalog, opener: Opener
+    ) -> None:
+        is_over = threading.Event()
+
+        def write() -> None:
+            for number in range(10):
+                snapshot = SnapshotId(f"snapshot {number}")
+                for index in (KEYS, VECTORS):
+                    catalog.snapshots.note_sidecar(sidecar(index, snapshot), T0)
+                revision = catalog.snapshots.revision(TABLE)
+                catalog.snapshots.commit(
+                    snapshot_of(revision, snapshot=snapshot, indexes=(KEYS, VECTORS)), T0
+                )
+
+        def read(handle: Catalog) -> None:
+            seen = 0
+            while not is_over.is_set():
+                snapshots = handle.snapshots.all(TABLE)
+                assert len(snapshots) >= seen
+                seen = len(snapshots)
+                if current := handle.snapshots.current(TABLE):
+                    assert len(handle.snapshots.sidecars(current.snapshot)) == 2
+
+        def take_part(number: int) -> None:
+            if number:
+                read((catalog, other)[number % 2])
+                return
+            try:
+                write()
+            finally:
+                is_over.set()
+
+        with opener.open() as other:
+            at_once(take_part, threads=4)
+
+        assert len(catalog.snapshots.all(TABLE)) == 10
+
+    @pytest.mark.spec("AD-005")
+    @upholds(Invariant.ATOMIC_SNAPSHOTS)
+    def test_the_store_takes_no_snapshot_apart(self, catalog: Catalog, vandal: Vandal) -> None:
+        catalog.snapshots.note_sidecar(sidecar(KEYS), T0)
+        snapshot = snapshot_of(0, indexes=(KEYS,))
+        catalog.snapshots.commit(snapshot, T0)
+        lacking = snapshot_of(9, snapshot=LATER, indexes=(KEYS,))
+
+        refuses_all(
+            [
+                lambda: vandal.insert_snapshot(lacking),
+                lambda: vandal.change_snapshot(snapshot),
+                lambda: vandal.delete_snapshot(snapshot),
+                lambda: vandal.delete_sidecars(snapshot),
+            ],
+            lambda: everything(catalog),
+        )
+
+
+class GarbageContract(Contract):
+    """The only files that may be deleted."""
+
+    def test_nothing_is_due_at_first(self, catalog: Catalog) -> None:
+        assert catalog.garbage.due(T0) == ()
+
+    def test_a_file_is_due_when_its_time_has_come_and_not_before(self, catalog: Catalog) -> None:
+        file = doomed("a", T0 + MINUTE)
+
+        catalog.garbage.doom([file], T0)
+
+        assert catalog.garbage.due(T0 + MINUTE - (MINUTE / 60_000_000)) == ()
+        assert catalog.garbage.due(T0 + MINUTE) == (file,)
+
+    def test_the_longest_due_come_first(self, catalog: Catalog) -> None:
+        files = [doomed(name, T0 + minute * MINUTE) for minute, name in enumerate("cab")]
+
+        catalog.garbage.doom(iter(reversed(files)), T0)
+
+        assert catalog.garbage.due(T0 + HOUR) == tuple(files)
+        assert catalog.garbage.due(T0 + HOUR, limit=2) == tuple(files[:2])
+
+    def test_a_file_named_twice_keeps_the_later_date(self, catalog: Catalog) -> None:
+        early, late = doomed("a", T0), doomed("a", T0 + MINUTE)
+
+        catalog.garbage.doom([early], T0)
+        catalog.garbage.doom([late], T0)
+        catalog.garbage.doom([early], T0)
+
+        assert catalog.garbage.due(T0) == ()
+        assert catalog.garbage.due(T0 + MINUTE) == (late,)
+
+    def test_a_file_named_twice_in_one_call_keeps_the_later_date(self, catalog: Catalog) -> None:
+        early, late = doomed("a", T0), doomed("a", T0 + MINUTE)
+
+        catalog.garbage.doom([late, early], T0)
+
+        assert catalog.garbage.due(T0 + MINUTE) == (late,)
+
+    def test_deleted_files_are_forgotten_and_counted_once(self, catalog: Catalog) -> None:
+        first, second = doomed("a"), doomed("ü b")
+        catalog.garbage.doom([first, second, doomed("c", table=OTHER_TABLE)], T0)
+
+        assert catalog.garbage.forget(iter([first.path, second.path, first.path, "unknown"]), T0) == 2
+        assert catalog.garbage.forget([first.path], T0) == 0
+        assert catalog.garbage.due(T0) == (doomed("c", table=OTHER_TABLE),)
+        assert catalog.snapshots.revision(TABLE) > 0
+        assert catalog.snapshots.revision(OTHER_TABLE) == 0

@@ -1,0 +1,162 @@
+"""A crash at any point of a write: before its COMMIT nothing of it is there, after it everything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, get_type_hints
+
+import pytest
+from tests.support.faults import AFTER_COMMIT, BEFORE_COMMIT, Crash, FaultyDatabase, points_of
+from tests.support.grounds import T0, Ground, PostgresGround, SqliteGround, catalog_on, history, opened
+from tests.support.victims import assert_killed, start, write_and_die
+from tests.support.writes import REPEATABLE, WRITES, Write, held_chunk
+
+from hakiri.catalog.contract import Catalog
+
+if TYPE_CHECKING:
+    from tests.support.postgres import PostgresServer
+
+READS = {
+    *(
+        "all",
+        "children",
+        "current",
+        "due",
+        "epoch",
+        "files",
+        "find",
+        "get",
+        "latest",
+        "log",
+        "log_of_pipeline",
+    ),
+    *("page", "parents", "revision", "sidecars", "spec", "tally", "was_delivered"),
+}
+each_write = pytest.mark.parametrize("write", WRITES, ids=lambda write: write.name)
+each_repeatable_write = pytest.mark.parametrize("write", REPEATABLE, ids=lambda write: write.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Twins:
+    """Two catalogs in which the same is done; in one of them it crashes at first."""
+
+    crashing: Ground
+    quiet: Ground
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def twins(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twins]:
+    if request.param == "sqlite":
+        folder = tmp_path_factory.mktemp("twins")
+        yield made(SqliteGround(folder / "crashing.sqlite"), SqliteGround(folder / "quiet.sqlite"))
+        return
+    server: PostgresServer = request.getfixturevalue("postgres_server")
+    database = server.create_database()
+    yield made(
+        PostgresGround(server.url(database), "crashing"), PostgresGround(server.url(database), "quiet")
+    )
+    server.drop_database(database)
+
+
+def made(crashing: Ground, quiet: Ground) -> Twins:
+    crashing.migrate()
+    quiet.migrate()
+    return Twins(crashing, quiet)
+
+
+def crash_at_every_point(
+    write: Write,
+    twins: Twins,
+    way: str,
+    crash: Callable[[object, int], None],
+    repeat: Callable[[object], None],
+) -> None:
+    """Prepare a stage for each point of the write, and on each let it crash, look, and do it again."""
+    with opened(twins.crashing) as catalog, closing(twins.crashing.database()) as database:
+        stages = [write.prepare(catalog, f"{way} {write.name} 0")]
+        points = points_of(database, lambda dry: write.do(dry, stages[0]))
+        stages += [write.prepare(catalog, f"{way} {write.name} {n}") for n in range(1, len(points))]
+    with opened(twins.quiet) as quiet:
+        for stage in [write.prepare(quiet, f"{way} {write.name} {n}") for n in range(len(points))]:
+            write.do(quiet, stage)
+    with twins.crashing.looking() as dump, twins.quiet.looking() as dump_quiet:
+        before = dump()
+        for number, point in enumerate(points[:-1]):
+            crash(stages[number], number)
+            assert dump() == before, f"crashed at {number}, {point}"
+            repeat(stages[number])
+            before = dump()
+        crash(stages[-1], len(points) - 1)
+        after = dump()
+        assert history(after) == history(dump_quiet()), "crashed after COMMIT"
+        if write in REPEATABLE:
+            repeat(stages[-1])
+            assert dump() == after, "done again"
+    with opened(twins.crashing) as catalog:
+        assert catalog.check() == ()
+
+
+@pytest.mark.spec("AD-005")
+@pytest.mark.spec("AD-009")
+@pytest.mark.spec("AD-011")
+@each_write
+def test_an_exception_at_any_point_of_a_write_leaves_nothing_or_everything(
+    write: Write, twins: Twins
+) -> None:
+    database = FaultyDatabase(twins.crashing.database())
+    with catalog_on(database) as catalog:
+
+        def crash(stage: object, number: int) -> None:
+            database.fail_at(number)
+            with pytest.raises(Crash):
+                write.do(catalog, stage)
+
+        crash_at_every_point(write, twins, "exception", crash, lambda stage: write.do(catalog, stage))
+
+
+@pytest.mark.spec("AD-005")
+@pytest.mark.spec("AD-009")
+@pytest.mark.spec("AD-011")
+@pytest.mark.spec("HP-115")
+@each_repeatable_write
+def test_a_process_that_is_killed_at_any_point_of_a_write_leaves_nothing_or_everything(
+    write: Write, twins: Twins
+) -> None:
+    def crash(stage: object, number: int) -> None:
+        assert_killed(start(write_and_die, twins.crashing, write.name, stage, number))
+
+    def repeat(stage: object) -> None:
+        with opened(twins.crashing) as catalog:
+            write.do(catalog, stage)
+
+    crash_at_every_point(write, twins, "kill", crash, repeat)
+
+
+def test_the_points_of_a_commit_are_all_its_statements(tmp_path: Path) -> None:
+    ground = SqliteGround(tmp_path / "meta.sqlite")
+    ground.migrate()
+    with opened(ground) as catalog, closing(ground.database()) as database:
+        held = held_chunk(catalog, "p")
+        before = ground.dump()
+
+        points = points_of(database, lambda dry: dry.queue.commit(held.attempt, held.commit, T0, held.lease))
+
+        assert {"lock_pipeline", "lease", "finish_chunk", "write_cursor", "add_edges"} <= set(points)
+        assert {"add_schema_change", "first_table_schema"} <= set(points)
+        assert points[-2:] == (BEFORE_COMMIT, AFTER_COMMIT)
+        assert ground.dump() == before
+
+
+def test_every_write_of_the_contract_is_crashed() -> None:
+    roles = {name: role for name, role in get_type_hints(Catalog).items() if name != "divergences"}
+    methods = {
+        f"{name}.{method}"
+        for name, role in roles.items()
+        for method in vars(role)
+        if not method.startswith("_") and method not in READS
+    }
+
+    assert {write.name for write in WRITES} == methods | {"number"}
