@@ -11,6 +11,9 @@ import pytest
 from hakiri.catalog.testing.base import Opener, UrlOpener
 from hakiri.catalog.testing.dispatch import DispatchContract
 
+# Two thousand durable writes by a hundred processes: seconds on a quiet machine, more on a busy one.
+pytestmark = pytest.mark.timeout(180)
+
 
 class SeededDispatch(DispatchContract):
     @pytest.fixture

@@ -8,35 +8,44 @@ from pathlib import Path
 from typing import NamedTuple
 
 FOLDER = Path(__file__).parents[1] / "catalog" / "raw"
-_HEAD = re.compile(r"^-- (.+) --$", re.MULTILINE)
+_HEAD = re.compile(r"^-- (\w+) --$", re.MULTILINE)
 _COMMENT = re.compile(r"^--.*\n", re.MULTILINE)
-_SPEC = re.compile(r"[A-Z]{2}-\d{3}")
 
 
 class Attempt(NamedTuple):
-    """A statement, with the name and the row of the feature list that its section's head gives, or none."""
+    """A statement, and the name of its section."""
 
     name: str
-    spec: str
     statement: str
+
+    def __str__(self) -> str:
+        return self.statement
 
 
 def statements(file: str) -> list[str]:
-    """The statements of a file, which end with a line that ends with `;`."""
-    return [attempt.statement for attempt in _attempts("", "", (FOLDER / file).read_text("utf-8"))]
+    """The statements of a file without sections."""
+    return list(_statements((FOLDER / file).read_text("utf-8")))
 
 
-def attempts(file: str) -> list[Attempt]:
-    """The statements of a file with sections that begin with `-- name SPEC-ID --`."""
-    _, *parts = _HEAD.split((FOLDER / file).read_text("utf-8"))
+def attempts(*files: str) -> list[Attempt]:
+    """The statements of files with sections, which begin with a line `-- name --`."""
     found: list[Attempt] = []
-    for head, body in zip(parts[::2], parts[1::2], strict=True):
-        spec = " ".join(_SPEC.findall(head))
-        found += _attempts(head.removesuffix(spec).strip(), spec, body)
+    for file in files:
+        _, *parts = _HEAD.split((FOLDER / file).read_text("utf-8"))
+        for name, body in zip(parts[::2], parts[1::2], strict=True):
+            found += (Attempt(name, statement) for statement in _statements(body))
     return found
 
 
-def _attempts(name: str, spec: str, body: str) -> Iterator[Attempt]:
-    for statement in re.split(r";\n", _COMMENT.sub("", body)):
+def about(tried: list[Attempt], *subjects: str) -> list[Attempt]:
+    """Those whose section is about one of the subjects, by the beginning of its name."""
+    found = [attempt for attempt in tried if attempt.name.startswith(subjects)]
+    missing = {subject for subject in subjects if not any(one.name.startswith(subject) for one in found)}
+    assert not missing, f"no statement is about {missing}"
+    return found
+
+
+def _statements(body: str) -> Iterator[str]:
+    for statement in _COMMENT.sub("", body).split(";\n"):
         if statement.strip():
-            yield Attempt(name, spec, statement.strip())
+            yield statement.strip()

@@ -24,9 +24,9 @@ class Merged:
 def merge_replica(ours: Catalog, theirs: Catalog, now: datetime, *, page: int = RUNS_A_PAGE) -> Merged:
     """Take over all runs of a replica, and cursors that come from a more recent successful run than ours.
 
-    Cursors that only one writer may move are left alone: those of a pipeline whose kind needs a lease there or
-    here, also because it was not declared yet. The order in which replicas are merged does not matter, and
-    neither does merging one twice, or one that goes on working.
+    Cursors that only one writer may move are left alone: those of a pipeline whose kind needs a lease there
+    or here, also because it was not declared yet. The order in which replicas are merged does not matter,
+    and neither does merging one twice, or one that goes on working.
     """
     # Cursors are read first: whatever run wrote one is among the runs that are read after that.
     cursors = [

@@ -3,47 +3,47 @@
 -- counter_kept --
 TRUNCATE counter;
 
--- pipeline_lease_fence HC-105 --
+-- pipeline_lease_fence --
 INSERT INTO pipeline_lease VALUES ('p', 'b', '2026-05-11 13:00Z', 1, 'x', '2026-05-11 13:00Z')
     ON CONFLICT (pipeline_id) DO UPDATE SET fence = 1;
 
--- pipeline_lease_kept HC-105 --
+-- pipeline_lease_kept --
 TRUNCATE pipeline_lease;
 
--- pipeline_cursor_kept HP-060 --
+-- pipeline_cursor_kept --
 TRUNCATE pipeline_cursor;
 
--- pipeline_run_kept HP-064 --
+-- pipeline_run_kept --
 TRUNCATE pipeline_run;
 
--- pipeline_chunks_kept AD-003 --
+-- pipeline_chunks_kept --
 TRUNCATE pipeline_chunks;
 
--- table_state_kept AD-005 --
+-- table_state_kept --
 TRUNCATE table_state;
 
--- schema_history_kept AD-002 --
+-- schema_history_kept --
 TRUNCATE schema_history;
 
--- table_schema_kept AD-002 --
+-- table_schema_kept --
 TRUNCATE table_schema;
 
--- lineage_kept AD-004 --
+-- lineage_kept --
 TRUNCATE lineage;
 INSERT INTO lineage VALUES ('child', 'parent', 'chunk', '', 'x', '2026-05-11 13:00Z')
     ON CONFLICT (child_run_id, parent_run_id, kind, record_id) DO UPDATE SET reason = 'x';
 
--- snapshot_kept AD-005 --
+-- snapshot_kept --
 TRUNCATE snapshot;
 
--- sidecar_fixed AD-005 --
+-- sidecar_fixed --
 INSERT INTO sidecar VALUES ('s1', 'pk', 'x', 1, '2026-05-11 13:00Z')
     ON CONFLICT (snapshot_id, index_id) DO UPDATE SET manifest_hash = 'x';
 
--- sidecar_kept AD-005 --
+-- sidecar_kept --
 TRUNCATE sidecar;
 
--- revocation_epochs_kept AD-008 --
+-- revocation_epochs_kept --
 TRUNCATE revocation_epochs;
 
 -- cf_selection_specs_fixed --

@@ -1,17 +1,17 @@
--- What the tables themselves do not take. Above the statements: the row of the feature list they show.
+-- What the tables themselves do not take. Above the statements: what they are about.
 
--- AD-008 --
+-- revocation_epochs --
 INSERT INTO revocation_epochs VALUES ('shop', 'other', 'agent', 0, '2026-05-11 12:00Z');
 INSERT INTO revocation_epochs VALUES ('shop', NULL, 'agent', 1, '2026-05-11 12:00Z');
 INSERT INTO revocation_epochs VALUES ('shop', 'other', 'agent', 'many', '2026-05-11 12:00Z');
 UPDATE revocation_epochs SET epoch = 'many';
 
--- AD-004 --
+-- lineage --
 INSERT INTO lineage VALUES ('child', 'parent', 'guess', '', NULL, '2026-05-11 12:00Z');
 INSERT INTO lineage VALUES ('child', 'parent', 'chunk', NULL, NULL, '2026-05-11 12:00Z');
 INSERT INTO lineage VALUES (NULL, 'parent', 'chunk', '', NULL, '2026-05-11 12:00Z');
 
--- HC-025 --
+-- decided_by --
 INSERT INTO schema_history (table_name, version, pipeline_id, change_kind, after_json, decided_by, at)
 VALUES ('t', 3, 'p', 'x', '3', 'operator:', '2026-05-11 12:00Z');
 INSERT INTO schema_history (table_name, version, pipeline_id, change_kind, after_json, decided_by, at)
@@ -19,23 +19,23 @@ VALUES ('t', 3, 'p', 'x', '3', 'agent:', '2026-05-11 12:00Z');
 INSERT INTO schema_history (table_name, version, pipeline_id, change_kind, after_json, decided_by, at)
 VALUES ('t', 3, 'p', 'x', '3', 'ada', '2026-05-11 12:00Z');
 
--- AD-005 --
+-- snapshot --
 INSERT INTO snapshot VALUES ('s2', 'v', '2026-05-11 12:00Z', '[]', 1, '[', NULL, 0, '', 1, '2026-05-11 12:00Z');
 INSERT INTO snapshot VALUES ('s2', 'v', '2026-05-11 12:00Z', '[]', 1, NULL, NULL, 0, '', 1, '2026-05-11 12:00Z');
 
--- HP-064 --
+-- pipeline_run --
 UPDATE pipeline_run SET status = 'success' WHERE run_id = 'open';
 UPDATE pipeline_run SET ended_at = '2026-05-11 12:00Z' WHERE run_id = 'open';
 UPDATE pipeline_run SET status = 'asleep' WHERE run_id = 'open';
 INSERT INTO pipeline_run (run_id, pipeline_id, node_id, started_at, status)
 VALUES ('ended', 'p', 'b', '2026-05-11 13:00Z', 'running');
 
--- AD-003 --
+-- pipeline_chunks --
 UPDATE pipeline_chunks SET status = 'done' WHERE chunk_id = 1;
 UPDATE pipeline_chunks SET status = 'asleep' WHERE chunk_id = 1;
 UPDATE pipeline_chunks SET holder_node = 'b', leased_until = '2026-05-11 13:00Z' WHERE chunk_id = 1;
 UPDATE pipeline_chunks SET leased_until = NULL WHERE chunk_id = 2;
 INSERT INTO pipeline_chunks (pipeline_id, chunk_id, table_name, predicate, status) VALUES ('p', 3, 't', '3', 'pending');
 
--- HC-105 --
+-- pipeline_lease --
 INSERT INTO pipeline_lease VALUES (NULL, 'a', '2026-05-11 12:00Z', 1, 'n', '2026-05-11 12:00Z');

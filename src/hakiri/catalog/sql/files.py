@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import islice
+from operator import itemgetter
 
 from hakiri.catalog.contract.files import FileQuery, KnownFile, ScannedFile, ScanTally, extension_of, file_id
 from hakiri.catalog.sql.database import Database, Row, Transaction, listed, moment, moment_or_none
@@ -36,7 +37,8 @@ class SqlFiles:
         self._database = database
 
     def note(self, files: Iterable[ScannedFile], tags: Iterable[str], now: datetime) -> ScanTally:
-        seen = {file_id(file.source, file.path): file for file in files}
+        # By id, so that the parts go to different pages of the index.
+        seen = dict(sorted({file_id(file.source, file.path): file for file in files}.items(), key=itemgetter(0)))
         labels = sorted(set(tags))
 
         def work(tx: Transaction) -> ScanTally:

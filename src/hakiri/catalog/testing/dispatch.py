@@ -15,7 +15,7 @@ from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.chunks import ChunkTally
 from hakiri.catalog.contract.leases import CursorKind
 from hakiri.catalog.testing.base import Contract, Opener
-from hakiri.catalog.testing.interference import ALL_CHUNKS, Watcher, disturb, most_at_once
+from hakiri.catalog.testing.interference import ALL_CHUNKS, Disturber, Watcher, most_at_once
 from hakiri.catalog.testing.samples import PIPELINE, T0, TTL, planned
 from hakiri.catalog.testing.workers import Deed, Job, Journal, Processes, work_as_threads
 from hakiri.core.clock import FixedClock, SystemClock
@@ -24,10 +24,10 @@ WORKERS = 100
 CHUNKS = 1000
 KILLABLE_WORKERS = 12
 KILLING_CHUNKS = 300
-LEASED_CHUNKS = 60
+LEASED_CHUNKS = 50
 CAPPED_CHUNKS = 200
 CAP = 4
-HASTE: dict[str, Any] = {"ttl": timedelta(seconds=0.3), "longest_work_seconds": 0.06}
+HASTE: dict[str, Any] = {"ttl": timedelta(seconds=0.3), "longest_work_seconds": 0.04}
 
 
 class DispatchContract(Contract):
@@ -147,10 +147,11 @@ def work_and_kill(catalog: Catalog, job: Job, seed: int) -> tuple[set[str], list
     ):
         for number in range(KILLABLE_WORKERS):
             processes.start(f"process-{number}")
-        killed = disturb(processes, catalog, PIPELINE, job.ttl, seed)
+        disturber = Disturber(processes, catalog, job, seed)
+        disturber.disturb_until_done()
         exit_codes = processes.join()
     broken = [f"a worker ended with {code}, seed {seed}" for code in exit_codes if code]
-    return killed, [*broken, *watcher.findings]
+    return disturber.killed, [*broken, *watcher.findings]
 
 
 def assert_done_at_first_try(catalog: Catalog, journal: Journal, count: int) -> None:
@@ -171,7 +172,7 @@ def assert_done_at_first_try(catalog: Catalog, journal: Journal, count: int) -> 
 
 
 def assert_done_once(catalog: Catalog, journal: Journal, killed: set[str], count: int) -> None:
-    """Every chunk has one winner, which is its last attempt; whoever did not tell of its commit was killed."""
+    """Every chunk has one winner, its last attempt; a winner that did not tell of its commit was killed."""
     chunks = catalog.chunks.page(PIPELINE, limit=ALL_CHUNKS)
     claims, commits = journal.entries(Deed.CLAIMED), journal.entries(Deed.COMMITTED)
     told = {entry.chunk: entry.place for entry in commits}

@@ -5,17 +5,16 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Iterable
-from datetime import timedelta
 from random import Random
 
 from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.chunks import Chunk, ChunkStatus
-from hakiri.catalog.testing.workers import Entry, Processes
+from hakiri.catalog.testing.workers import Entry, Job, Processes
 from hakiri.core.clock import Clock
 from hakiri.core.ids import ChunkId, PipelineId
 
-LOOK_EVERY_SECONDS = 0.01
-DISTURB_EVERY_SECONDS = (0.005, 0.06)
+LOOK_EVERY_SECONDS = 0.005
+MOST_DONE_BETWEEN = 4
 KILLED_IN_A_HUNDRED = 70  # the others are stopped for longer than their leases last, and wake up then
 ALL_CHUNKS = 10_000
 
@@ -68,36 +67,53 @@ class Watcher:
             self._fence = lease.fence
 
 
-def disturb(
-    processes: Processes, watcher: Catalog, pipeline: PipelineId, ttl: timedelta, seed: int
-) -> set[str]:
-    """Kill workers and put others in their place, and stop some for a while, until all chunks are done.
+class Disturber:
+    """Kills workers at random moments and puts others in their place, and stops some for a while."""
 
-    The names of those that were killed; half of the new ones have the name of the one before.
-    """
-    random = Random(seed)  # noqa: S311  (chance, not secrecy)
-    pause = threading.Event()
-    killed: set[str] = set()
-    rounds = 0
-    while True:
-        tally = watcher.chunks.tally(pipeline)
-        if tally.done == tally.total:
-            break
-        rounds += 1
-        pause.wait(random.uniform(*DISTURB_EVERY_SECONDS))
-        victim = random.choice([*processes.living])
-        if random.randrange(100) >= KILLED_IN_A_HUNDRED:
-            processes.signal(victim, signal.SIGSTOP)
-            waker = threading.Timer(2 * ttl.total_seconds(), processes.signal, (victim, signal.SIGCONT))
-            waker.daemon = True
-            waker.start()
-            continue
-        processes.kill(victim)
-        killed.add(victim)
-        processes.start(victim if random.random() < 0.5 else f"{victim}-{rounds}")  # noqa: PLR2004
-    for name in processes.living:
-        processes.signal(name, signal.SIGCONT)
-    return killed
+    def __init__(self, processes: Processes, catalog: Catalog, job: Job, seed: int) -> None:
+        self._processes = processes
+        self._catalog = catalog
+        self._job = job
+        self._random = Random(seed)  # noqa: S311  (chance, not secrecy)
+        self._pause = threading.Event()
+        self._started = 0
+        self.killed: set[str] = set()
+        """The names of those that were killed; some that took their places have the same ones."""
+
+    def disturb_until_done(self) -> None:
+        """Go on until all chunks are done; some are, between any two who are killed."""
+        while self._may_go_on():
+            victim = self._victim()
+            if self._random.randrange(100) < KILLED_IN_A_HUNDRED:
+                self._processes.kill(victim)
+                self.killed.add(victim)
+                self._started += 1
+                self._processes.start(self._random.choice((victim, f"process-again-{self._started}")))
+            else:
+                self._processes.signal(victim, signal.SIGSTOP)
+                again = (victim, signal.SIGCONT)
+                waker = threading.Timer(2 * self._job.ttl.total_seconds(), self._processes.signal, again)
+                waker.daemon = True
+                waker.start()
+        for name in self._processes.living:
+            self._processes.signal(name, signal.SIGCONT)
+
+    def _may_go_on(self) -> bool:
+        """Wait until some more chunks are done, and then for a moment; False when all are."""
+        tally = self._catalog.chunks.tally(self._job.pipeline)
+        enough = min(tally.total, tally.done + self._random.randint(1, MOST_DONE_BETWEEN))
+        while tally.done < enough:
+            self._pause.wait(LOOK_EVERY_SECONDS)
+            tally = self._catalog.chunks.tally(self._job.pipeline)
+        self._pause.wait(self._random.uniform(0, LOOK_EVERY_SECONDS))
+        return tally.done < tally.total
+
+    def _victim(self) -> str:
+        """Anybody; of those who work under a lease, every other time its holder."""
+        lease = self._catalog.leases.current(self._job.pipeline)
+        if lease is not None and lease.holder in self._processes.living and self._random.randrange(2):
+            return lease.holder
+        return self._random.choice([*self._processes.living])
 
 
 def most_at_once(begun: Iterable[Entry], ended: Iterable[Entry]) -> int:

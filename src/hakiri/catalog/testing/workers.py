@@ -26,7 +26,7 @@ from hakiri.catalog.testing.base import Opener
 from hakiri.core.clock import Clock
 from hakiri.core.ids import NodeId, PipelineId, RunId
 
-IDLE_SECONDS = 0.01
+IDLE_SECONDS = 0.03
 CHUNKS_A_LEASE = 5
 _PRELOAD = ("hakiri.catalog.testing.workers", "hakiri.catalog.sqlite.place", "hakiri.catalog.postgres.place")
 

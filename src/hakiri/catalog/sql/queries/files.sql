@@ -38,7 +38,7 @@ SELECT tagged.file_id, tagged.tag FROM json_each(:files) AS listed CROSS JOIN ma
 SELECT count(*) AS files
   FROM (SELECT 1 FROM main.scout_files
          WHERE source = :source AND modified_at >= :modified_from AND modified_at < :modified_before
-         LIMIT :enough) AS some;
+         LIMIT :enough) AS of_time;
 
 -- find_files --
 SELECT file.* FROM main.scout_files AS file
@@ -50,7 +50,7 @@ SELECT file.* FROM main.scout_files AS file
 
 -- find_files_with_tag --
 SELECT file.* FROM main.scout_file_tags AS tagged JOIN main.scout_files AS file ON file.file_id = tagged.file_id
- WHERE tagged.tag = :tag AND tagged.file_id > :after AND file.gone_at IS NULL
+ WHERE tagged.tag = :tag AND tagged.file_id > :after AND file.file_id > :after AND file.gone_at IS NULL
    AND (CAST(:source AS TEXT) IS NULL OR file.source = :source)
    AND (CAST(:ext AS TEXT) IS NULL OR file.ext = :ext)
    AND file.modified_at >= :modified_from AND file.modified_at < :modified_before
@@ -60,12 +60,12 @@ SELECT file.* FROM main.scout_file_tags AS tagged JOIN main.scout_files AS file 
 -- By the index of times and sorted after that: right for few files, however many the catalog knows. There are fewer
 -- than `enough`; the inner limit only keeps the databases from walking by id instead.
 SELECT * FROM (SELECT file.* FROM main.scout_files AS file
+                 LEFT JOIN main.scout_file_tags AS tagged
+                   ON tagged.tag = CAST(:tag AS TEXT) AND tagged.file_id = file.file_id
                 WHERE file.source = :source
                   AND file.modified_at >= :modified_from AND file.modified_at < :modified_before
                   AND file.gone_at IS NULL
                   AND (CAST(:ext AS TEXT) IS NULL OR file.ext = :ext)
-                  AND (CAST(:tag AS TEXT) IS NULL
-                       OR EXISTS (SELECT 1 FROM main.scout_file_tags AS tagged
-                                   WHERE tagged.tag = :tag AND tagged.file_id = file.file_id))
-                LIMIT :enough) AS some
+                  AND (CAST(:tag AS TEXT) IS NULL OR tagged.tag = :tag)
+                LIMIT :enough) AS of_time
  WHERE file_id > :after ORDER BY file_id LIMIT :limit;
