@@ -1,24 +1,32 @@
-"""What happens in processes that are killed."""
+"""Processes of the tests: those that are killed, and those that do what cannot be done in this one."""
 
 from __future__ import annotations
 
 import multiprocessing
 import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
+from typing import TypeVar
 
 from tests.support.faults import FaultyDatabase, kill_this_process
 from tests.support.grounds import Ground, catalog_on
 from tests.support.writes import WRITES
 
+Result = TypeVar("Result")
+
 JOIN_SECONDS = 30
+READY = "ready"
 # A process that is forked off one without threads, in which everything is imported already.
 SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(["pytest", "tests.support.victims"])
 
 
-def start(target: object, *args: object) -> ForkServerProcess:
-    """Call a function of this module in a new process."""
-    process = SERVER.Process(target=target, args=args, daemon=True)  # type: ignore[arg-type]
+def start(target: Callable[..., None], *args: object) -> ForkServerProcess:
+    """Call a function of some module in a new process."""
+    process = SERVER.Process(target=target, args=args, daemon=True)
     process.start()
     return process
 
@@ -36,3 +44,31 @@ def write_and_die(ground: Ground, name: str, stage: object, at: int) -> None:
     database = FaultyDatabase(ground.database())
     database.fail_at(at, kill_this_process)
     write.do(catalog_on(database), stage)
+
+
+def in_child(function: Callable[..., Result], *args: object) -> Result:
+    """What a function of some module gives, or raises, in a process of its own."""
+    with ProcessPoolExecutor(1, SERVER) as pool:
+        return pool.submit(function, *args).result(JOIN_SECONDS)
+
+
+@contextmanager
+def held_by_child(function: Callable[..., None], *args: object) -> Iterator[None]:
+    """A process in which the function has come to say that it is ready, until the end of the block."""
+    ours, theirs = SERVER.Pipe()
+    process = start(function, *args, theirs)
+    theirs.close()
+    try:
+        assert ours.recv() == READY
+        yield
+    finally:
+        ours.close()
+        process.join(JOIN_SECONDS)
+        process.close()
+
+
+def stay_ready(told: Connection) -> None:
+    """Say that all is ready, and wait until nobody listens any more."""
+    told.send(READY)
+    with suppress(EOFError):
+        told.recv()

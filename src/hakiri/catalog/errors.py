@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from hakiri.core.errors import ExitCode, HakiriError
 
-
 _REACH_FILE = "check `catalog.url`, and that this user may read and write the file and its folder"
 _REACH_SERVER = (
     "check host, database, user and password of `catalog.url` and that the server is up; nothing was lost"
@@ -194,6 +193,18 @@ class BadCatalogUrl(CatalogError):
         super().__init__(
             problem,
             hint="write `sqlite:///path/to/meta.sqlite` or `postgresql://user@host/database`",
+        )
+
+
+class CatalogClosed(CatalogError):
+    """A catalog is used after it was closed."""
+
+    code = "catalog.closed"
+
+    def __init__(self, location: str) -> None:
+        self.location = location
+        super().__init__(
+            f"the catalog `{location}` was closed", hint="open it again, or close it when all work is done"
         )
 
 

@@ -14,11 +14,13 @@ from typing import Any
 import psycopg
 from psycopg.rows import dict_row
 
-from hakiri.catalog.errors import BackendTooOld, OpenedBeforeFork
+from hakiri.catalog.errors import BackendTooOld, CatalogDenied, CatalogError, OpenedBeforeFork
+from hakiri.catalog.postgres.words import first_line, translated
 
 Connection = psycopg.Connection[dict[str, Any]]
 
 MOST_CONNECTIONS = 16
+LOCK_SECONDS = 30.0
 OLDEST_POSTGRES = 13_00_00
 # A server that is gone without a word is noticed after half a minute, not after the system's two hours.
 _SETTINGS: dict[str, Any] = {
@@ -29,26 +31,44 @@ _SETTINGS: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,
 }
-# A client that vanished or was stopped in the middle lets go of its locks after a minute. And some servers run
-# with asynchronous commits: one that the next crash takes back is none.
+_PING = {"connect_timeout": 2}
+# A client that vanished or was stopped in the middle lets go of its locks after a minute. And some servers
+# run with asynchronous commits: one that the next crash takes back is none.
 _SESSION = """
-SELECT set_config('lock_timeout', '30s', false),
+SELECT set_config('lock_timeout', %s, false),
        set_config('idle_in_transaction_session_timeout', '60s', false),
        CASE current_setting('synchronous_commit')
        WHEN 'off' THEN set_config('synchronous_commit', 'on', false) END
 """
 
 
-class Connections:
-    """At most `most` connections at a time, kept while they are good."""
+class NotConnected(psycopg.OperationalError):
+    """No connection could be made."""
 
-    def __init__(self, conninfo: str, location: str, pid: int, *, most: int = MOST_CONNECTIONS) -> None:
-        self._conninfo = conninfo
+
+class Connections:
+    """At most `most` connections at a time, kept while they are good.
+
+    Whoever waits for a lock for longer than `lock_seconds` gets an error.
+    """
+
+    def __init__(
+        self,
+        conninfo: str,
+        location: str,
+        pid: int,
+        *,
+        most: int = MOST_CONNECTIONS,
+        lock_seconds: float = LOCK_SECONDS,
+    ) -> None:
+        self._settings = _SETTINGS | psycopg.conninfo.conninfo_to_dict(conninfo)
         self._location = location
         self._pid = pid
+        self._lock_timeout = f"{max(1, round(lock_seconds * 1000))}ms"
         self._free = threading.BoundedSemaphore(most)
         self._pooling = threading.Lock()
         self._idle: list[Connection] = []
+        self.is_closed = False
 
     @contextmanager
     def one(self, pid: int) -> Iterator[Connection]:
@@ -62,14 +82,7 @@ class Connections:
             try:
                 yield connection
             finally:
-                if (
-                    connection.closed
-                    or connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
-                ):
-                    connection.close()
-                else:
-                    with self._pooling:
-                        self._idle.append(connection)
+                self._take_back(connection)
 
     def forget(self) -> None:
         """Throw away the idle ones: if one was cut off, so were the others."""
@@ -78,14 +91,51 @@ class Connections:
         for connection in idle:
             connection.close()
 
-    def _connect(self) -> Connection:
-        settings = _SETTINGS | psycopg.conninfo.conninfo_to_dict(self._conninfo)
-        connection = psycopg.connect(
-            psycopg.conninfo.make_conninfo(**settings), autocommit=True, row_factory=dict_row
-        )
-        if connection.info.server_version < OLDEST_POSTGRES:
+    def close(self, pid: int) -> None:
+        """Keep no connection any more. Those in use are thrown away after it."""
+        if pid != self._pid:
+            return  # they are the parent's, and a word of farewell would end them for it
+        with self._pooling:
+            self.is_closed = True
+        self.forget()
+
+    def explained(self, error: psycopg.Error) -> CatalogError:
+        """The error of the catalog for one that trying again did not help."""
+        if isinstance(error, NotConnected) and self._is_answered():
+            return CatalogDenied(self._location, first_line(error))
+        return translated(error, self._location)
+
+    def _is_answered(self) -> bool:
+        """Whether the server is there: all that libpq tells of a connection that was not made, but text."""
+        conninfo = psycopg.conninfo.make_conninfo(**self._settings | _PING)
+        return psycopg.pq.PGconn.ping(conninfo.encode()) == psycopg.pq.Ping.OK
+
+    def _take_back(self, connection: Connection) -> None:
+        if connection.closed or connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
             connection.close()
+            return
+        with self._pooling:
+            if not self.is_closed:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    def _connect(self) -> Connection:
+        try:
+            connection = psycopg.connect(
+                psycopg.conninfo.make_conninfo(**self._settings), autocommit=True, row_factory=dict_row
+            )
+        except psycopg.OperationalError as error:
+            raise NotConnected(str(error)) from error
+        try:
+            self._prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _prepare(self, connection: Connection) -> None:
+        if connection.info.server_version < OLDEST_POSTGRES:
             major = connection.info.server_version // 10_000
             raise BackendTooOld("Postgres", str(major), str(OLDEST_POSTGRES // 10_000))
-        connection.execute(_SESSION)
-        return connection
+        connection.execute(_SESSION, (self._lock_timeout,))

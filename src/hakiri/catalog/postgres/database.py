@@ -11,9 +11,9 @@ from functools import cache
 import psycopg
 from psycopg import sql
 
-from hakiri.catalog.errors import CatalogError, CatalogUnreachable, CommitUnknown
+from hakiri.catalog.errors import CatalogClosed, CatalogError, CommitUnknown
 from hakiri.catalog.postgres.connections import Connection, Connections
-from hakiri.catalog.postgres.words import is_in_the_way, is_lost, translated
+from hakiri.catalog.postgres.words import first_line, is_in_the_way, is_lost
 from hakiri.catalog.sql.database import Result, Row, Transaction, storable
 from hakiri.catalog.sql.statements import statements_for
 from hakiri.core.backoff import Backoff
@@ -72,7 +72,7 @@ class PostgresDatabase:
         self.location = location
         self._schema = schema
         self._waits = waits
-        self._connections = Connections(conninfo, location, os.getpid())
+        self._connections = Connections(conninfo, location, os.getpid(), lock_seconds=waits.budget_seconds)
         self._writes = 0
 
     def one(self, name: str, **values: object) -> Row | None:
@@ -92,19 +92,20 @@ class PostgresDatabase:
         return self._trying(in_one_moment)
 
     def write(self, work: Callable[[Transaction], Result]) -> Result:
+        self._tidy()  # before, as an error after it would hide that the write was kept
         receipt = _Receipt(self._schema, self._transaction)
-        result = self._trying(lambda connection: receipt.write(connection, work), receipt)
-        self._tidy()
-        return result
+        return self._trying(lambda connection: receipt.write(connection, work), receipt)
 
     def close(self) -> None:
-        self._connections.forget()
+        self._connections.close(os.getpid())
 
     def _transaction(self, connection: Connection) -> PostgresTransaction:
         return PostgresTransaction(connection, self._schema)
 
     def _trying(self, task: Callable[[Connection], Result], receipt: _Receipt | None = None) -> Result:
         """Do the task on a connection; again when the connection broke or others were in the way."""
+        if self._connections.is_closed:
+            raise CatalogClosed(self.location)
         waits = self._waits.waits()
         pause = threading.Event()
         while True:
@@ -112,20 +113,17 @@ class PostgresDatabase:
                 with self._connections.one(os.getpid()) as connection:
                     return task(connection)
             except psycopg.Error as error:
-                wait = next(waits, None)
                 if is_lost(error):
                     self._connections.forget()
-                elif not is_in_the_way(error):
-                    raise translated(error, self.location) from error
+                wait = next(waits, None) if is_lost(error) or is_in_the_way(error) else None
                 if wait is None:
                     raise self._gave_up(error, receipt) from error
             pause.wait(wait)
 
     def _gave_up(self, error: psycopg.Error, receipt: _Receipt | None) -> CatalogError:
-        why = next(iter(str(error).strip().splitlines()), type(error).__name__)
         if receipt is not None and receipt.is_in_doubt:
-            return CommitUnknown(self.location, why)
-        return CatalogUnreachable(self.location, why) if is_lost(error) else translated(error, self.location)
+            return CommitUnknown(self.location, first_line(error))
+        return self._connections.explained(error)
 
     def _tidy(self) -> None:
         self._writes += 1
@@ -142,9 +140,9 @@ class _Receipt:
 
     def __init__(self, schema: str, transaction: Callable[[Connection], PostgresTransaction]) -> None:
         self._transaction = transaction
-        self._begin = sql.SQL(
-            "BEGIN ISOLATION LEVEL READ COMMITTED; INSERT INTO {} (id) VALUES ({})"
-        ).format(sql.Identifier(schema, "receipt"), sql.Literal(fresh_token()[:32]))
+        self._begin = sql.SQL("BEGIN ISOLATION LEVEL READ COMMITTED; INSERT INTO {} (id) VALUES ({})").format(
+            sql.Identifier(schema, "receipt"), sql.Literal(fresh_token()[:32])
+        )
         self._sent: list[object] = []
 
     @property
@@ -170,7 +168,12 @@ class _Receipt:
             _roll_back(connection)
             return result
         self._sent.append(result)
-        connection.execute("COMMIT")
+        try:
+            connection.execute("COMMIT")
+        except psycopg.Error as error:
+            if not is_lost(error):  # an answer: it was not kept
+                self._sent.clear()
+            raise
         return result
 
 

@@ -61,3 +61,10 @@ SELECT tgname AS guard
 -- lock_route --
 -- Whoever writes to a route holds its row until the end, so that its changes leave in one order.
 SELECT * FROM main.push_route WHERE sink = :sink AND model = :model FOR UPDATE;
+
+-- learn_queue --
+-- Without statistics Postgres reads the whole queue for every batch, until it takes them by itself in a minute.
+ANALYZE main.push_queue;
+
+-- learn_files --
+ANALYZE main.scout_files, main.scout_file_tags;

@@ -13,7 +13,6 @@ from psycopg import sql
 
 from hakiri.catalog.postgres.connections import Connection, Connections
 from hakiri.catalog.postgres.database import PostgresDatabase
-from hakiri.catalog.postgres.words import translated
 from hakiri.catalog.sql.migrations import Migration, missing_after
 
 _LONGEST_NAME = 63  # bytes; Postgres cuts longer names off without a word
@@ -76,7 +75,7 @@ class PostgresSchema:
             with connections.one(os.getpid()) as connection:
                 yield connection
         except psycopg.Error as error:
-            raise translated(error, self.location) from error
+            raise connections.explained(error) from error
         finally:
             connections.forget()
 

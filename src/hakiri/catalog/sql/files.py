@@ -37,8 +37,10 @@ class SqlFiles:
         self._database = database
 
     def note(self, files: Iterable[ScannedFile], tags: Iterable[str], now: datetime) -> ScanTally:
-        # By id, so that the parts go to different pages of the index.
-        seen = dict(sorted({file_id(file.source, file.path): file for file in files}.items(), key=itemgetter(0)))
+        # By id, so that each part goes to a few pages of the indexes.
+        seen = dict(
+            sorted({file_id(file.source, file.path): file for file in files}.items(), key=itemgetter(0))
+        )
         labels = sorted(set(tags))
 
         def work(tx: Transaction) -> ScanTally:
@@ -46,6 +48,8 @@ class SqlFiles:
             for source in sorted({file.source for file in seen.values()}):
                 _lock_source(tx, source)
             tallies = [_note(tx, part, labels, now) for part in _parts(seen)]
+            if len(seen) >= FILES_A_STATEMENT:
+                tx.run("learn_files")
             return ScanTally(
                 added=sum(tally.added for tally in tallies),
                 changed=sum(tally.changed for tally in tallies),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
 
@@ -18,7 +18,16 @@ from hakiri.catalog.contract.push import (
     Route,
 )
 from hakiri.catalog.errors import AnswerMissing, LeaseLost
-from hakiri.catalog.sql.database import Database, Row, Transaction, legible, listed, moment, sure
+from hakiri.catalog.sql.database import (
+    Database,
+    Row,
+    Transaction,
+    legible,
+    listed,
+    moment,
+    sure,
+)
+from hakiri.catalog.sql.push_route import RouteState, lock_route, save_route
 from hakiri.catalog.sql.push_rules import Entry, admit, choose, in_order, settle, without_rows_in_flight
 from hakiri.core.ids import NodeId, SnapshotId, fresh_token
 
@@ -51,15 +60,17 @@ class SqlPushQueue:
         newest = {change.key: change for change in changes}
 
         def work(tx: Transaction) -> int:
-            counts = _lock(tx, route)
-            if counts is None:
+            state = lock_route(tx, route)
+            if state is None:
                 tx.run("add_route", **route._asdict())
-                counts = _lock(tx, route) or _Counts(route=route)
+                state = lock_route(tx, route) or RouteState(route=route)
             admitted = 0
             for part in _parts(newest):
-                counts, count = _admit(tx, counts, part, now)
+                state, count = _admit(tx, state, part, now)
                 admitted += count
-            _save(tx, counts)
+            save_route(tx, state)
+            if admitted >= CHANGES_A_STATEMENT:
+                tx.run("learn_queue")
             return admitted
 
         return self._database.write(work) if newest else 0
@@ -72,27 +83,28 @@ class SqlPushQueue:
         fresh = fresh_token()[:BATCH_ID_DIGITS]
 
         def work(tx: Transaction) -> PushBatch | None:
-            counts = _lock(tx, route)
-            if counts is None:
+            known = lock_route(tx, route)
+            if known is None:
                 return None
-            expired = tx.one("expired_batch", **route._asdict(), now=now)
+            expired, state = _expired_batch(tx, known, now)
             if expired is not None:
-                row = tx.one("take_over_batch", batch=expired["batch"], node=node, until=now + ttl)
+                row = tx.one("take_over_batch", batch=expired, node=node, until=now + ttl)
                 return _batch(tx, route, sure(row))
-            chosen = _next_changes(tx, route, limit)
-            if not chosen:
-                return None
-            row = tx.one("add_batch", **route._asdict(), batch=fresh, node=node, until=now + ttl)
-            tx.run("send_changes", **route._asdict(), batch=fresh, changes=_listed(chosen), now=now)
-            sent = len(chosen)
-            _save(tx, replace(counts, pending=counts.pending - sent, in_flight=counts.in_flight + sent))
-            return _batch(tx, route, sure(row))
+            chosen, state = _next_changes(tx, state, limit)
+            row = None
+            if chosen:
+                row = tx.one("add_batch", **route._asdict(), batch=fresh, node=node, until=now + ttl)
+                tx.run("send_changes", **route._asdict(), batch=fresh, changes=_listed(chosen), now=now)
+                state = state.sent(len(chosen), until=now + ttl)
+            if state != known:
+                save_route(tx, state)
+            return None if row is None else _batch(tx, route, row)
 
         return self._database.write(work)
 
     def note_job(self, batch: PushBatch, job: str, now: datetime, ttl: timedelta) -> PushBatch:
         def work(tx: Transaction) -> PushBatch:
-            _lock(tx, batch.route)
+            lock_route(tx, batch.route)
             row = _held(tx, batch)
             if row["settled_at"] is not None:
                 raise _lost(batch, "it is settled")
@@ -104,9 +116,9 @@ class SqlPushQueue:
 
     def settle(self, batch: PushBatch, answers: Mapping[ChangeKey, Answer], now: datetime) -> None:
         def work(tx: Transaction) -> None:
-            counts = _lock(tx, batch.route)
-            if _held(tx, batch)["settled_at"] is None and counts is not None:
-                _save(tx, _settle(tx, counts, batch, answers, now))
+            state = lock_route(tx, batch.route)
+            if _held(tx, batch)["settled_at"] is None and state is not None:
+                save_route(tx, _settle(tx, state, batch, answers, now))
 
         self._database.write(work)
 
@@ -122,11 +134,13 @@ class SqlPushQueue:
 
     def replay(self, route: Route, now: datetime) -> int:
         def work(tx: Transaction) -> int:
-            counts = _lock(tx, route)
-            if counts is None:
+            state = lock_route(tx, route)
+            if state is None:
                 return 0
             replayed = tx.run("replay_rejected", **route._asdict(), now=now)
-            _save(tx, replace(counts, pending=counts.pending + replayed, rejected=counts.rejected - replayed))
+            save_route(
+                tx, replace(state, pending=state.pending + replayed, rejected=state.rejected - replayed)
+            )
             return replayed
 
         return self._database.write(work)
@@ -152,64 +166,25 @@ class SqlPushQueue:
         return tuple(_queued_change(row) for row in rows)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Counts:
-    """A route whose row is locked, and how many of its changes are where."""
-
-    route: Route
-    pending: int = 0
-    in_flight: int = 0
-    rejected: int = 0
-    delivered: int = 0
-    last_position: int = 0
-
-
-def _lock(tx: Transaction, route: Route) -> _Counts | None:
-    """The route, and nobody else writes to it until the end; None if nothing was ever queued for it."""
-    row = tx.one("lock_route", **route._asdict())
-    if row is None:
-        return None
-    return _Counts(
-        route=route,
-        pending=row["pending"],
-        in_flight=row["in_flight"],
-        rejected=row["rejected"],
-        delivered=row["delivered"],
-        last_position=row["last_position"],
-    )
-
-
-def _save(tx: Transaction, counts: _Counts) -> None:
-    tx.run(
-        "save_route",
-        **counts.route._asdict(),
-        pending=counts.pending,
-        in_flight=counts.in_flight,
-        rejected=counts.rejected,
-        delivered=counts.delivered,
-        last_position=counts.last_position,
-    )
-
-
 def _admit(
-    tx: Transaction, counts: _Counts, changes: Mapping[ChangeKey, Change], now: datetime
-) -> tuple[_Counts, int]:
+    tx: Transaction, state: RouteState, changes: Mapping[ChangeKey, Change], now: datetime
+) -> tuple[RouteState, int]:
     """Queue a part of the changes, and say how many of them wait now."""
-    route = counts.route._asdict()
-    delivered = _delivered(tx, counts.route, changes.values())
+    route = state.route._asdict()
+    delivered = _delivered(tx, state.route, changes.values())
     fresh = {key: change for key, change in changes.items() if (key, change.snapshot) not in delivered}
-    admissions = admit(fresh, _queued(tx, counts.route, fresh), counts.last_position)
+    admissions = admit(fresh, _queued(tx, state.route, fresh), state.last_position)
     replaced = [admission.replaces for admission in admissions if admission.replaces is not None]
     if replaced:
         tx.run("drop_queued", **route, changes=_listed(replaced))
-    rows = (_row(counts.route, each.entry, each.change.payload, now) for each in admissions)
+    rows = (_row(state.route, each.entry, each.change.payload, now) for each in admissions)
     tx.fill("push_queue", _QUEUED, rows)
     freed = {state: sum(entry.state is state for entry in replaced) for state in PushState}
     admitted = replace(
-        counts,
-        pending=counts.pending + len(admissions) - freed[PushState.PENDING],
-        rejected=counts.rejected - freed[PushState.REJECTED],
-        last_position=max([counts.last_position, *(each.entry.position for each in admissions)]),
+        state,
+        pending=state.pending + len(admissions) - freed[PushState.PENDING],
+        rejected=state.rejected - freed[PushState.REJECTED],
+        last_position=max([state.last_position, *(each.entry.position for each in admissions)]),
     )
     return admitted, len(admissions)
 
@@ -234,21 +209,36 @@ def _queued(tx: Transaction, route: Route, keys: Iterable[ChangeKey]) -> list[En
     return [_entry(row) for row in tx.all("queued_of_rows", **route._asdict(), rows=rows)]
 
 
-def _next_changes(tx: Transaction, route: Route, limit: int) -> list[Entry]:
+def _expired_batch(tx: Transaction, state: RouteState, now: datetime) -> tuple[str | None, RouteState]:
+    """The batch whose lease ran out first, if there is one."""
+    if state.first_expiry is None or state.first_expiry > now:
+        return None, state
+    first = tx.one("first_open_batch", **state.route._asdict())
+    expiry = None if first is None else moment(first["leased_until"])
+    if first is not None and expiry is not None and expiry <= now:
+        return first["batch"], state
+    return None, replace(state, first_expiry=expiry)
+
+
+def _next_changes(tx: Transaction, state: RouteState, limit: int) -> tuple[list[Entry], RouteState]:
     """The changes of the next batch. Looks further the more of those that wait may not go yet."""
+    route = state.route
     waiting: list[Entry] = []
     queued: list[Entry] = []
-    after, look_at = 0, limit
+    first, look_at = state.first_position, limit
+    found_at = state.last_position + 1
     while len(waiting) < limit:
-        rows = tx.all("waiting_changes", **route._asdict(), after=after, limit=look_at)
+        rows = tx.all("waiting_changes", **route._asdict(), first=first, limit=look_at)
         entries = [_entry(row) for row in rows]
-        of_rows = _queued(tx, route, [entry.key for entry in entries]) if entries else []
-        waiting += without_rows_in_flight(entries, of_rows)
-        queued += of_rows
+        if entries:
+            found_at = min(found_at, entries[0].position)
+            of_rows = _queued(tx, route, [entry.key for entry in entries])
+            waiting += without_rows_in_flight(entries, of_rows)
+            queued += of_rows
         if len(entries) < look_at:
             break
-        after, look_at = entries[-1].position, look_at * 2
-    return choose(waiting, queued, limit)
+        first, look_at = entries[-1].position + 1, look_at * 2
+    return choose(waiting, queued, limit), replace(state, first_position=found_at)
 
 
 def _batch(tx: Transaction, route: Route, row: Row) -> PushBatch:
@@ -279,9 +269,9 @@ def _lost(batch: PushBatch, why: str) -> LeaseLost:
 
 
 def _settle(
-    tx: Transaction, counts: _Counts, batch: PushBatch, answers: Mapping[ChangeKey, Answer], now: datetime
-) -> _Counts:
-    route = counts.route
+    tx: Transaction, state: RouteState, batch: PushBatch, answers: Mapping[ChangeKey, Answer], now: datetime
+) -> RouteState:
+    route = state.route
     payloads = {_entry(row): row["payload"] for row in tx.all("changes_of_batch", batch=batch.batch)}
     sent = in_order(payloads)
     missing = [f"{entry.key.row}:{entry.key.change_type}" for entry in sent if entry.key not in answers]
@@ -290,7 +280,7 @@ def _settle(
     by_key = {entry.key: payload for entry, payload in payloads.items()}
     queued = _queued(tx, route, by_key)
     settlement = settle(
-        sent, (entry for entry in queued if entry.state is PushState.PENDING), answers, counts.last_position
+        sent, (entry for entry in queued if entry.state is PushState.PENDING), answers, state.last_position
     )
     # Before they leave the queue: whoever finds a change in neither place would have lost it.
     tx.fill(
@@ -306,11 +296,11 @@ def _settle(
     )
     tx.run("settle_batch", batch=batch.batch, now=now)
     return replace(
-        counts,
-        pending=counts.pending + settlement.count_staying(PushState.PENDING),
-        in_flight=counts.in_flight - len(sent),
-        rejected=counts.rejected + settlement.count_staying(PushState.REJECTED),
-        delivered=counts.delivered + len(settlement.delivered),
+        state,
+        pending=state.pending + settlement.count_staying(PushState.PENDING),
+        in_flight=state.in_flight - len(sent),
+        rejected=state.rejected + settlement.count_staying(PushState.REJECTED),
+        delivered=state.delivered + len(settlement.delivered),
         last_position=settlement.last_position,
     )
 

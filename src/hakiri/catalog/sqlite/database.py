@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from hakiri.catalog.errors import BackendTooOld, OpenedBeforeFork
+from hakiri.catalog.errors import BackendTooOld, CatalogClosed, CatalogDamaged, OpenedBeforeFork
 from hakiri.catalog.sql.database import Result, Row, Transaction, storable
 from hakiri.catalog.sql.statements import statements_for
 from hakiri.catalog.sqlite.words import as_text, in_our_words, is_locked
@@ -63,6 +63,8 @@ class SqliteDatabase:
         self._writer: sqlite3.Connection | None = None
         self._pooling = threading.Lock()
         self._idle: list[sqlite3.Connection] = []
+        self._is_closed = False
+        self._file: tuple[int, int] | None = None
 
     def one(self, name: str, **values: object) -> Row | None:
         with self._reader() as connection:
@@ -81,6 +83,7 @@ class SqliteDatabase:
                 connection.execute("ROLLBACK")
 
     def write(self, work: Callable[[Transaction], Result]) -> Result:
+        self._check_process()  # first: the lock may be held for ever by a thread that a fork left behind
         with self._writing, in_our_words(self.location):
             connection = self._begin_writing()
             try:
@@ -94,7 +97,10 @@ class SqliteDatabase:
             return result
 
     def close(self) -> None:
+        if os.getpid() != self._pid:
+            return  # the connections are the parent's, and SQLite forbids even to close them here
         with self._writing, self._pooling:
+            self._is_closed = True
             for connection in (*self._idle, *filter(None, [self._writer])):
                 connection.close()
             self._idle, self._writer = [], None
@@ -105,8 +111,8 @@ class SqliteDatabase:
         pause = threading.Event()
         while True:
             try:
+                self._check_open()
                 connection = self._writer = self._writer or self._connect(timeout_seconds=0)
-                self._check_process()
                 connection.execute("BEGIN IMMEDIATE")
             except sqlite3.OperationalError as error:
                 wait = next(waits, None)
@@ -121,13 +127,17 @@ class SqliteDatabase:
         self._check_process()
         with in_our_words(self.location):
             with self._pooling:
+                self._check_open()
                 connection = self._idle.pop() if self._idle else None
             connection = connection or self._connect(timeout_seconds=READER_SECONDS)
             try:
                 yield connection
             finally:
                 with self._pooling:
-                    self._idle.append(connection)
+                    if self._is_closed:
+                        connection.close()
+                    else:
+                        self._idle.append(connection)
 
     def _connect(self, *, timeout_seconds: float) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -139,6 +149,7 @@ class SqliteDatabase:
             cached_statements=256,
         )
         connection.row_factory = sqlite3.Row
+        self._file = self._file or self._identity()
         # In WAL mode the default syncs at checkpoints only, and a commit could be lost with the power.
         connection.execute("PRAGMA synchronous = FULL")
         return connection
@@ -146,6 +157,20 @@ class SqliteDatabase:
     def _check_process(self) -> None:
         if os.getpid() != self._pid:
             raise OpenedBeforeFork(self.location)
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise CatalogClosed(self.location)
+        # What is written to a file that has lost its name would be gone with the last who has it open.
+        if self._file is not None and self._file != self._identity():
+            raise CatalogDamaged(self.location, "its file was removed or replaced while it was open")
+
+    def _identity(self) -> tuple[int, int] | None:
+        try:
+            found = self.path.stat()
+        except FileNotFoundError:
+            return None
+        return found.st_dev, found.st_ino
 
 
 def _bound(values: Mapping[str, object]) -> dict[str, object]:

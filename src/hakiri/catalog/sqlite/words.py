@@ -48,11 +48,16 @@ def _translated(error: sqlite3.Error, location: str) -> CatalogError:
         return CatalogFull(location)
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH):
         return CatalogReadOnly(location)
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or _misses_a_table(error):
         return CatalogDamaged(location, str(error))
     if code == sqlite3.SQLITE_CONSTRAINT:
         return CatalogRefused(location, str(error))
     return CatalogUnreachable(location, str(error))
+
+
+def _misses_a_table(error: sqlite3.Error) -> bool:
+    """Whether a statement of ours makes no sense in what is there: tables or columns are missing."""
+    return isinstance(error, sqlite3.OperationalError) and _code(error) == sqlite3.SQLITE_ERROR
 
 
 def _code(error: sqlite3.Error) -> int:

@@ -269,6 +269,9 @@ CREATE TABLE push_route (
   rejected BIGINT NOT NULL DEFAULT 0,
   delivered BIGINT NOT NULL DEFAULT 0,
   last_position BIGINT NOT NULL DEFAULT 0,
+  -- Nothing waits before the one, and no lease ends before the other: a claim need not pass by what is long done.
+  first_position BIGINT NOT NULL DEFAULT 0,
+  first_expiry TIMESTAMPTZ,
   PRIMARY KEY (sink, model)
 )
 -- Every write to a route updates its row: room on the page keeps the new versions beside the old.

@@ -69,3 +69,7 @@ SELECT * FROM (SELECT file.* FROM main.scout_files AS file
                   AND (CAST(:tag AS TEXT) IS NULL OR tagged.tag = :tag)
                 LIMIT :enough) AS of_time
  WHERE file_id > :after ORDER BY file_id LIMIT :limit;
+
+-- learn_files --
+-- For databases that plan by statistics: right after many files came, theirs are of before.
+SELECT 1 AS nothing;

@@ -509,6 +509,9 @@ CREATE TABLE push_route (
   rejected INTEGER NOT NULL DEFAULT 0,
   delivered INTEGER NOT NULL DEFAULT 0,
   last_position INTEGER NOT NULL DEFAULT 0,
+  -- Nothing waits before the one, and no lease ends before the other: a claim need not pass by what is long done.
+  first_position INTEGER NOT NULL DEFAULT 0,
+  first_expiry TEXT,
   PRIMARY KEY (sink, model)
 ) STRICT;
 

@@ -1,0 +1,295 @@
+"""Any sequence of calls gets from every backend what it gets from a simple model of the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, consumes, initialize, rule
+from tests.support.catalog_machine import CatalogMachine, check_machine, either, given, several, steps_of_time
+
+from hakiri.catalog.contract import Catalog
+from hakiri.catalog.contract.chunks import ChunkAttempt, ChunkCommit, ChunkError, ChunkStatus, NewChunk
+from hakiri.catalog.contract.cursors import Cursor
+from hakiri.catalog.contract.leases import CursorKind, Lease
+from hakiri.catalog.contract.pipelines import Phase
+from hakiri.catalog.contract.runs import Run, RunOutcome, RunStatus, StartedRun
+from hakiri.catalog.contract.snapshots import DoomedFile, Sidecar, Snapshot
+from hakiri.catalog.errors import CatalogRefused
+from hakiri.catalog.testing.base import UrlOpener
+from hakiri.core.ids import ChunkId, IndexId, NodeId, PipelineId
+
+EXAMPLES = {"sqlite": 80, "postgres": 25}
+INDEXES = (IndexId("pk-id"), IndexId("vector-body"))
+
+kinds = st.sampled_from([CursorKind.MONOTONIC] * 3 + [*CursorKind])
+nodes = st.sampled_from([NodeId("anna"), NodeId("ben")])
+ttls = st.sampled_from([timedelta(microseconds=1), timedelta(minutes=1), timedelta(hours=2)])
+values = st.sampled_from(["null", '"a"', '{"since": "…"}', "17"])
+behind = st.sampled_from([0, 0, 0, 1])
+chunk_ids = st.lists(st.integers(1, 9).map(ChunkId), max_size=4)
+errors = st.none() | st.builds(ChunkError, kind=st.just("SourceGone"), message=st.sampled_from(["", "«410»"]))
+outcomes = st.builds(
+    RunOutcome,
+    status=st.sampled_from([RunStatus.SUCCESS, *(status for status in RunStatus if status.has_ended)]),
+    rows=several,
+    bytes=several,
+    error_kind=st.none() | st.just("SourceGone"),
+    error_message=st.none() | st.just("«410»"),
+)
+
+
+class WorkMachine(CatalogMachine):
+    """Pipelines and all that belongs to them: leases, runs, cursors, chunks."""
+
+    attempts: Bundle[ChunkAttempt] = Bundle("attempts")
+    leases: Bundle[Lease] = Bundle("leases")
+    any_lease = st.sampled_from(["the right one"] * 3) | st.none() | leases
+
+    def under(self, pipeline: PipelineId, chosen: Lease | str | None) -> Lease | None:
+        """The chosen lease, or the one that a write to the pipeline needs, taken for it if it is free."""
+        if not isinstance(chosen, str):
+            return chosen
+        if not self.model.pipeline(pipeline).state_at(self.now).kind.needs_lease:
+            return None
+        self.acquire(self.pipelines.index(pipeline), NodeId("anna"), timedelta(minutes=1))
+        return self.model.pipeline(pipeline).lease
+
+    @initialize(first=kinds, second=kinds)
+    def plan_first(self, first: CursorKind, second: CursorKind) -> None:
+        for number, kind in enumerate((first, second)):
+            self.declare(number, kind)
+            self.plan(number, 9, [0, 1, 0])
+
+    @rule(pipeline=either, kind=kinds)
+    def declare(self, pipeline: int, kind: CursorKind) -> None:
+        self.call("pipelines", "declare", pipeline=self.pipelines[pipeline], kind=kind, now=self.now)
+
+    @rule(pipeline=either, expected=st.sampled_from(Phase), to=st.sampled_from(Phase))
+    def move(self, pipeline: int, expected: Phase, to: Phase) -> None:
+        name = self.pipelines[pipeline]
+        self.call("pipelines", "move", pipeline=name, expected=expected, to=to, now=self.now)
+
+    @rule(target=leases, pipeline=either, node=nodes, ttl=ttls)
+    def acquire(self, pipeline: int, node: NodeId, ttl: timedelta) -> Any:
+        name = self.pipelines[pipeline]
+        return given(self.call("leases", "acquire", pipeline=name, node=node, now=self.now, ttl=ttl))
+
+    @rule(target=leases, lease=leases, ttl=ttls)
+    def renew_lease(self, lease: Lease, ttl: timedelta) -> Any:
+        return given(self.call("leases", "renew", lease=lease, now=self.now, ttl=ttl))
+
+    @rule(lease=leases)
+    def release(self, lease: Lease) -> None:
+        self.call("leases", "release", lease=lease)
+
+    @rule(
+        target=leases, run=several, pipeline=either, node=nodes, ttl=ttls, trace=st.none() | st.just("4bf9")
+    )
+    def start_run(self, run: int, pipeline: int, **how: Any) -> Any:
+        where = {"run": self.run(run), "pipeline": self.pipelines[pipeline]}
+        started = self.call("runs", "start", **where, **how, now=self.now)
+        return given(started.lease if isinstance(started, StartedRun) else None)
+
+    @rule(run=several, outcome=outcomes)
+    def end_run(self, run: int, outcome: RunOutcome) -> None:
+        self.call("runs", "end", run=self.run(run), outcome=outcome, now=self.now)
+
+    @rule(run=several, pipeline=either, node=nodes, outcome=st.none() | outcomes)
+    def adopt_run(self, run: int, pipeline: int, node: NodeId, outcome: RunOutcome | None) -> None:
+        known = self.model.runs.get(self.run(run))
+        adopted = Run(
+            run=self.run(run),
+            pipeline=self.pipelines[pipeline] if known is None else known.pipeline,
+            node=node,
+            status=RunStatus.RUNNING,
+            started_at=self.now - timedelta(hours=1),
+        )
+        if outcome is not None:
+            ended = {name: getattr(outcome, name) for name in RunOutcome.__slots__}
+            adopted = replace(adopted, ended_at=self.now, **ended)
+        self.call("runs", "adopt", run=adopted, now=self.now)
+
+    @rule(before=several, limit=several)
+    def look_at_latest_runs(self, before: int, limit: int) -> None:
+        self.call("runs", "latest", pipeline=self.pipelines[0], before=self.run(before), limit=limit)
+
+    @rule(pipeline=either, table=either, value=values, run=several, under=any_lease)
+    def put_cursor(self, pipeline: int, table: int, value: str, run: int, under: Lease | str | None) -> None:
+        where = {"pipeline": self.pipelines[pipeline], "table": self.tables[table], "run": self.run(run)}
+        lease = self.under(self.pipelines[pipeline], under)
+        self.call("cursors", "put", **where, value=value, now=self.now, under=lease)
+
+    @rule(pipeline=either, table=either, value=values, run=several, age=steps_of_time, is_known=st.booleans())
+    def adopt_cursor(
+        self, pipeline: int, table: int, value: str, run: int, age: timedelta, is_known: bool
+    ) -> None:
+        if is_known:
+            self.adopt_run(run, pipeline, NodeId("ben"), RunOutcome(status=RunStatus.SUCCESS))
+        cursor = Cursor(
+            pipeline=self.pipelines[pipeline],
+            table=self.tables[table],
+            value=value,
+            run=self.run(run),
+            seq=10**9,
+            updated_at=self.now - age,
+        )
+        self.call("cursors", "adopt", cursor=cursor, now=self.now)
+
+    @rule(pipeline=either, plan=several, tables=st.lists(either, max_size=4))
+    def plan(self, pipeline: int, plan: int, tables: list[int]) -> None:
+        chunks = [
+            NewChunk(table=self.tables[table], predicate=f'{{"part": {number}}}')
+            for number, table in enumerate(tables)
+        ]
+        name = self.pipelines[pipeline]
+        self.call("chunks", "plan", pipeline=name, plan=f"plan-{plan}", chunks=chunks, now=self.now)
+
+    @rule(pipeline=either, chunks=chunk_ids, method=st.sampled_from(["reopen", "skip"]))
+    def reopen_or_skip(self, pipeline: int, chunks: list[ChunkId], method: str) -> None:
+        self.call("chunks", method, pipeline=self.pipelines[pipeline], chunks=chunks, now=self.now)
+
+    @rule(pipeline=either, chunks=chunk_ids)
+    def supersede(self, pipeline: int, chunks: list[ChunkId]) -> None:
+        name = self.pipelines[pipeline]
+        self.call("chunks", "supersede", pipeline=name, chunks=chunks, reason="a rewind", now=self.now)
+
+    @rule(pipeline=either, status=st.none() | st.sampled_from(ChunkStatus), after=st.none() | several)
+    def page_through(self, pipeline: int, status: ChunkStatus | None, after: int | None) -> None:
+        name = self.pipelines[pipeline]
+        self.call("chunks", "page", pipeline=name, status=status, after=after, limit=2)
+        self.call("chunks", "get", pipeline=name, chunk=ChunkId(after or 1))
+
+    @rule(
+        target=attempts,
+        pipeline=either,
+        run=several,
+        node=nodes,
+        ttl=ttls,
+        parallelism=st.none() | several,
+        under=any_lease,
+        is_done=st.booleans(),
+    )
+    def claim(self, pipeline: int, run: int, under: Lease | str | None, is_done: bool, **how: Any) -> Any:
+        where = {"pipeline": self.pipelines[pipeline], "run": self.run(run)}
+        lease = self.under(self.pipelines[pipeline], under)
+        attempt = self.call("queue", "claim", **where, **how, now=self.now, under=lease)
+        if isinstance(attempt, ChunkAttempt) and is_done:
+            self.commit(attempt, run, '"at once"', None, under)
+        return given(attempt)
+
+    @rule(target=attempts, attempt=attempts, ttl=ttls)
+    def renew(self, attempt: ChunkAttempt, ttl: timedelta) -> Any:
+        return given(self.call("queue", "renew", attempt=attempt, now=self.now, ttl=ttl))
+
+    @rule(
+        attempt=attempts, rows=several, cursor=st.none() | values, steps=st.none() | behind, under=any_lease
+    )
+    def commit(
+        self,
+        attempt: ChunkAttempt,
+        rows: int,
+        cursor: str | None,
+        steps: int | None,
+        under: Lease | str | None,
+    ) -> None:
+        schema = None if steps is None else self.step(attempt.table, steps)
+        commit = ChunkCommit(rows=rows, bytes=rows * 7, manifest=f"{rows}", cursor=cursor, schema=schema)
+        lease = self.under(attempt.pipeline, under)
+        self.call("queue", "commit", attempt=attempt, commit=commit, now=self.now, under=lease)
+
+    @rule(attempt=attempts, error=errors, retry=st.booleans())
+    def give_back(self, attempt: ChunkAttempt, error: ChunkError | None, retry: bool) -> None:
+        self.call("queue", "give_back", attempt=attempt, now=self.now, error=error, retry=retry)
+
+
+class TableMachine(CatalogMachine):
+    """Tables and what belongs to them: schemas, snapshots, files that may go; and revocation epochs."""
+
+    snapshots: Bundle[Snapshot] = Bundle("snapshots")
+
+    @rule(pipeline=either, table=either, steps=behind)
+    def record_schema(self, pipeline: int, table: int, steps: int) -> None:
+        step = self.step(self.tables[table], steps)
+        self.call("schemas", "record", step=step, pipeline=self.pipelines[pipeline], now=self.now)
+
+    @rule(snapshot=several, index=st.sampled_from(INDEXES), size=either)
+    def note_sidecar(self, snapshot: int, index: IndexId, size: int) -> None:
+        name = self.snapshot(snapshot)
+        sidecar = Sidecar(snapshot=name, index=index, manifest_hash=f"sha256:{size}", bytes=size)
+        if name in self.model.snapshots.committed and sidecar not in self.model.snapshots.sidecars(name):
+            with pytest.raises(CatalogRefused):
+                self.catalog.snapshots.note_sidecar(sidecar, self.now)
+        else:
+            self.call("snapshots", "note_sidecar", sidecar=sidecar, now=self.now)
+
+    @rule(
+        target=snapshots,
+        snapshot=several,
+        table=either,
+        indexes=st.lists(st.sampled_from(INDEXES), unique=True),
+        steps=behind,
+        drops=st.lists(several, unique=True, max_size=2),
+    )
+    def commit_snapshot(
+        self, snapshot: int, table: int, indexes: list[IndexId], steps: int, drops: list[int]
+    ) -> Snapshot:
+        name = self.tables[table]
+        committed = Snapshot(
+            snapshot=self.snapshot(snapshot),
+            table=name,
+            created_at=self.now,
+            includes_runs=(self.run(0), self.run(1)),
+            indexes=tuple(indexes),
+            rows=snapshot,
+            based_on=self.model.snapshots.revision(name) - steps,
+            manifest="{}",
+        )
+        doomed = [self.doomed(number) for number in drops]
+        self.call("snapshots", "commit", snapshot=committed, now=self.now, drops=doomed)
+        return committed
+
+    @rule(snapshot=consumes(snapshots))
+    def commit_snapshot_again(self, snapshot: Snapshot) -> None:
+        self.call("snapshots", "commit", snapshot=snapshot, now=self.now)
+
+    def doomed(self, number: int) -> DoomedFile:
+        table = self.tables[number % 2]
+        return DoomedFile(path=self.files[number], table=table, reason="compacted", keep_until=self.now)
+
+    @rule(files=st.lists(several, unique=True))
+    def doom(self, files: list[int]) -> None:
+        self.call("garbage", "doom", files=[self.doomed(number) for number in files], now=self.now)
+
+    @rule(files=st.lists(several))
+    def forget(self, files: list[int]) -> None:
+        self.call("garbage", "forget", paths=[self.files[number] for number in files], now=self.now)
+
+    @rule(scope=either)
+    def bump(self, scope: int) -> None:
+        self.call("revocations", "bump", scope=self.scopes[scope], now=self.now)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, Catalog]]:
+    is_sqlite = request.param == "sqlite"
+    url = f"sqlite:///{tmp_path}/meta.sqlite" if is_sqlite else request.getfixturevalue("postgres_url")
+    with UrlOpener(url=url, project="model", base=tmp_path).open() as catalog:
+        yield request.param, catalog
+
+
+@pytest.mark.spec("AD-001")
+@pytest.mark.parametrize("machine", [WorkMachine, TableMachine])
+def test_every_backend_answers_as_the_model_does(
+    backend: tuple[str, Catalog], machine: type[CatalogMachine]
+) -> None:
+    name, catalog = backend
+
+    check_machine(lambda: machine(catalog), EXAMPLES[name])
+
+    assert catalog.check() == ()
