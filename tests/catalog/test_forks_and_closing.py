@@ -9,21 +9,19 @@ from pathlib import Path
 
 import pytest
 from tests.support.faults import FaultyDatabase
-from tests.support.grounds import Ground, PostgresGround, SqliteGround, catalog_on, opened
+from tests.support.grounds import Ground, catalog_on, new_ground, opened
 from tests.support.victims import in_child
 
 from hakiri.catalog.contract import Catalog
 from hakiri.catalog.errors import CatalogClosed, CatalogError
+from hakiri.core.ids import PipelineId
+
+PIPELINE = PipelineId("p")
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def ground(request: pytest.FixtureRequest, tmp_path: Path) -> Ground:
-    if request.param == "sqlite":
-        ground: Ground = SqliteGround(tmp_path / "meta.sqlite")
-    else:
-        ground = PostgresGround(request.getfixturevalue("postgres_url"), "forks")
-    ground.migrate()
-    return ground
+    return new_ground(request.param, request, tmp_path)
 
 
 def in_a_fork(act: Callable[[], object]) -> str:
@@ -47,7 +45,7 @@ def in_a_fork(act: Callable[[], object]) -> str:
 def use_in_forks(ground: Ground) -> tuple[list[str], list[int]]:
     """What forks get, and what this process gets after each of them from the same handle."""
     with opened(ground) as catalog:
-        acts = (lambda: catalog.number("n"), lambda: catalog.pipelines.get("p"), catalog.close)
+        acts = (lambda: catalog.number("n"), lambda: catalog.pipelines.get(PIPELINE), catalog.close)
         catalog.number("n")
         answers, numbers = [], []
         for act in acts:
@@ -88,7 +86,7 @@ def test_a_fork_in_the_middle_of_a_write_does_not_wait_for_ever(ground: Ground) 
 
 
 def uses(catalog: Catalog) -> tuple[Callable[[], object], ...]:
-    return (lambda: catalog.number("n"), lambda: catalog.pipelines.get("p"), catalog.check)
+    return (lambda: catalog.number("n"), lambda: catalog.pipelines.get(PIPELINE), catalog.check)
 
 
 def test_a_closed_catalog_says_so(ground: Ground) -> None:
@@ -117,7 +115,7 @@ def test_closing_while_others_work_ends_their_work_between_two_writes(ground: Gr
         try:
             while True:
                 numbers.append(catalog.number("n"))
-                catalog.pipelines.get("p")
+                catalog.pipelines.get(PIPELINE)
                 under_way.release()
         except Exception as error:
             ends.append(type(error))

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.support.grounds import Ground, PostgresGround, SqliteGround, opened
+from tests.support.grounds import Ground, new_ground, opened
 from tests.support.labour import CHANGES_A_PLAN, DROPS, PIPELINE, ROUTE, TABLES_A_PLAN, halves, labour
 from tests.support.victims import SERVER, assert_killed, start
 
@@ -26,12 +26,7 @@ READER_PAUSE_SECONDS = 0.002
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def ground(request: pytest.FixtureRequest, tmp_path: Path) -> Ground:
-    if request.param == "sqlite":
-        ground: Ground = SqliteGround(tmp_path / "meta.sqlite")
-    else:
-        ground = PostgresGround(request.getfixturevalue("postgres_url"), "kills")
-    ground.migrate()
-    return ground
+    return new_ground(request.param, request, tmp_path)
 
 
 @contextmanager

@@ -15,10 +15,12 @@ from tests.support.writes import planned
 
 from hakiri.catalog import open_catalog
 from hakiri.catalog.errors import CatalogDamaged
+from hakiri.core.ids import PipelineId
 
 pytestmark = pytest.mark.spec("AD-009")
 
 PAGE_BYTES = 4096
+PIPELINE = PipelineId("p")
 
 
 @pytest.fixture
@@ -63,7 +65,7 @@ def test_a_damaged_file_is_called_so(ground: SqliteGround, damage: Callable[[Pat
 
     with opened(ground) as catalog:
         with pytest.raises(CatalogDamaged) as reading:
-            catalog.pipelines.get("p")
+            catalog.pipelines.get(PIPELINE)
         with pytest.raises(CatalogDamaged) as writing:
             planned(catalog, "p")
 
@@ -96,13 +98,13 @@ def test_what_is_written_never_goes_to_a_file_that_was_taken_away(
 ) -> None:
     with opened(ground) as catalog:
         catalog.number("n")
-        catalog.pipelines.get("p")
+        catalog.pipelines.get(PIPELINE)
         change(ground.path)
 
         with pytest.raises(CatalogDamaged) as writing:
             catalog.number("n")
         with pytest.raises(CatalogDamaged) as reading:
-            catalog.pipelines.get("p")
+            catalog.pipelines.get(PIPELINE)
 
     assert str(writing.value) == str(reading.value)
     assert str(writing.value) == (

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from tests.support.grounds import catalog_on
 
-from hakiri.catalog.sql.catalog import SqlCatalog
+from hakiri.catalog.contract import Catalog
 from hakiri.catalog.sql.database import Database, Row, Transaction
 
 Result = TypeVar("Result")
@@ -35,14 +35,14 @@ class FaultyDatabase:
 
     The points of a write are its statements, each before it is sent, then `BEFORE_COMMIT`, when all of them
     are done, and `AFTER_COMMIT`, when the answer is there and nobody has seen it. They are numbered from 0 on
-    and called by the statements' names. `points` are those that the last write has come to, and `writes`
-    counts the writes.
+    and called by the statements' names. `points` are those that the last write has come to; `tries` counts
+    how often one was begun, also anew.
     """
 
     def __init__(self, database: Database) -> None:
         self.location = database.location
         self.points: list[str] = []
-        self.writes = 0
+        self.tries = 0
         self._database = database
         self._at: int | None = None
         self._action: Callable[[], object] = crash
@@ -62,12 +62,12 @@ class FaultyDatabase:
 
     def write(self, work: Callable[[Transaction], Result]) -> Result:
         def counted(tx: Transaction) -> Result:
+            self.tries += 1
             self.points.clear()  # the database may call this again
             result = work(FaultyTransaction(tx, self.come_to))
             self.come_to(BEFORE_COMMIT)
             return result
 
-        self.writes += 1
         result = self._database.write(counted)
         self.come_to(AFTER_COMMIT)
         return result
@@ -106,7 +106,7 @@ class FaultyTransaction:
         return self._tx.fill(table, columns, rows)
 
 
-def points_of(database: Database, operation: Callable[[SqlCatalog], object]) -> tuple[str, ...]:
+def points_of(database: Database, operation: Callable[[Catalog], object]) -> tuple[str, ...]:
     """The points of an operation that writes once. It is tried out and rolled back: nothing changes."""
     dry = DryDatabase(database)
     try:

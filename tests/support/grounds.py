@@ -9,11 +9,13 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, cast
 
 import psycopg
+import pytest
 from psycopg import sql
 
+from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.upkeep import CatalogInfo
 from hakiri.catalog.postgres.database import WAITS, PostgresDatabase
 from hakiri.catalog.postgres.schema import PostgresSchema
@@ -120,7 +122,7 @@ class PostgresGround:
         return f"postgresql://test#{self.schema}"
 
 
-def catalog_on(database: Database) -> SqlCatalog:
+def catalog_on(database: Database) -> Catalog:
     """All roles on a database, which may stand in for another one."""
     backend = "sqlite" if database.location.startswith("sqlite") else "postgres"
     migrations = migrations_of(backend)
@@ -131,14 +133,25 @@ def catalog_on(database: Database) -> SqlCatalog:
         newest_version=migrations[-1].number,
         divergences=SqlCatalog.divergences,
     )
-    return SqlCatalog(database, info, guards_of(migration.script for migration in migrations))
+    catalog = SqlCatalog(database, info, guards_of(migration.script for migration in migrations))
+    return cast(Catalog, catalog)
 
 
 @contextmanager
-def opened(ground: Ground, waits: Backoff | None = None) -> Iterator[SqlCatalog]:
+def opened(ground: Ground, waits: Backoff | None = None) -> Iterator[Catalog]:
     """A new handle on a catalog, closed at the end."""
     with catalog_on(ground.database(waits)) as catalog:
         yield catalog
+
+
+def new_ground(backend: str, request: pytest.FixtureRequest, folder: Path) -> Ground:
+    """A catalog with its tables and nothing in them, on SQLite or on Postgres."""
+    if backend == "sqlite":
+        ground: Ground = SqliteGround(folder / "meta.sqlite")
+    else:
+        ground = PostgresGround(request.getfixturevalue("postgres_url"), "test")
+    ground.migrate()
+    return ground
 
 
 def history(dump: Dump) -> Dump:

@@ -65,7 +65,8 @@ class Worker:
     def do(self, plan: int) -> None:
         tables = [TableName(f"t{plan}_{n}") for n in range(TABLES_A_PLAN)]
         chunks = [NewChunk(table=table, predicate="{}") for table in tables]
-        self.tell(self.catalog.chunks.plan(PIPELINE, f"plan-{plan}", chunks, self.now))
+        self.catalog.chunks.plan(PIPELINE, f"plan-{plan}", chunks, self.now)
+        self.tell()
         self.work_off()
         self.do_one_again(tables[0])
         self.work_off()
@@ -74,7 +75,7 @@ class Worker:
                 self.fold(table)
         self.push(plan)
 
-    def tell(self, _: object) -> None:
+    def tell(self) -> None:
         self.told.send("done")
 
     def work_off(self) -> None:
@@ -82,14 +83,16 @@ class Worker:
         while attempt := self.catalog.queue.claim(
             PIPELINE, self.run, node, self.now, ttl=TTL, under=self.lease
         ):
-            self.tell(attempt)
+            self.tell()
             commit = _commit_of(self.catalog, attempt, self.now)
-            self.tell(self.catalog.queue.commit(attempt, commit, self.now, self.lease))
+            self.catalog.queue.commit(attempt, commit, self.now, self.lease)
+            self.tell()
 
     def do_one_again(self, table: TableName) -> None:
         of_table = [chunk for chunk in self.catalog.chunks.page(PIPELINE) if chunk.table == table]
         if len(of_table) == 1:
-            self.tell(self.catalog.chunks.supersede(PIPELINE, [of_table[0].chunk], "again", self.now))
+            self.catalog.chunks.supersede(PIPELINE, [of_table[0].chunk], "again", self.now)
+            self.tell()
 
     def fold(self, table: TableName) -> None:
         snapshot = Snapshot(
@@ -104,19 +107,23 @@ class Worker:
         )
         for index in INDEXES:
             sidecar = Sidecar(snapshot=snapshot.snapshot, index=index, manifest_hash="abc", bytes=1)
-            self.tell(self.catalog.snapshots.note_sidecar(sidecar, self.now))
+            self.catalog.snapshots.note_sidecar(sidecar, self.now)
+            self.tell()
         drops = [
             DoomedFile(path=f"{table}/{n}", table=table, reason="folded", keep_until=self.now)
             for n in range(DROPS)
         ]
-        self.tell(self.catalog.snapshots.commit(snapshot, self.now, drops))
+        self.catalog.snapshots.commit(snapshot, self.now, drops)
+        self.tell()
 
     def push(self, plan: int) -> None:
-        self.tell(self.catalog.push.enqueue(ROUTE, changes_of(plan), self.now))
+        self.catalog.push.enqueue(ROUTE, changes_of(plan), self.now)
+        self.tell()
         while batch := self.catalog.push.claim(ROUTE, self.lease.holder, self.now, limit=2, ttl=TTL):
-            self.tell(batch)
+            self.tell()
             answers = {change.key: Answer(verdict=Verdict.OK) for change in batch.changes}
-            self.tell(self.catalog.push.settle(batch, answers, self.now))
+            self.catalog.push.settle(batch, answers, self.now)
+            self.tell()
 
 
 def _commit_of(catalog: Catalog, attempt: ChunkAttempt, now: datetime) -> ChunkCommit:

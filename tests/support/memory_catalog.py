@@ -5,9 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
+from inspect import Signature, signature
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_type_hints
 
+from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.chunks import ChunkStatus
 from hakiri.catalog.testing.calls import Call, Refusal
 from hakiri.catalog.testing.pipeline_model import PipelineModel, new_pipeline, predict
@@ -26,6 +29,9 @@ class Handle:
 
     answer: Callable[[Call], object]
 
+    def check(self) -> tuple[()]:
+        return ()
+
     def __getattr__(self, role: str) -> Any:
         return _Role(self.answer, role)
 
@@ -36,7 +42,20 @@ class _Role:
     role: str
 
     def __getattr__(self, method: str) -> Any:
-        return lambda **arguments: self.answer(Call(self.role, method, arguments))
+        signature = _signature(self.role, method)
+
+        def call(*positional: object, **named: object) -> object:
+            given = signature.bind(self, *positional, **named).arguments
+            return self.answer(
+                Call(self.role, method, {name: given[name] for name in given if name != "self"})
+            )
+
+        return call
+
+
+@cache
+def _signature(role: str, method: str) -> Signature:
+    return signature(getattr(get_type_hints(Catalog)[role], method))
 
 
 class MemoryCatalog:
@@ -155,7 +174,7 @@ class IgnoresLeases(MemoryCatalog):
     def answer(self, call: Call) -> object:
         with self.lock:
             answer = super().answer(call)
-            if call.method != "put" or not isinstance(answer, Refusal) or not call.arguments["under"]:
+            if call.method != "put" or not isinstance(answer, Refusal) or not call.arguments.get("under"):
                 return answer
             current = self.read(call).lease
             return super().answer(Call("cursors", "put", {**call.arguments, "under": current}))
@@ -184,7 +203,7 @@ class IgnoresTheCap(MemoryCatalog):
     """Counts the chunks being worked on before it locks the pipeline."""
 
     def answer(self, call: Call) -> object:
-        if call.method != "claim" or call.arguments["parallelism"] is None:
+        if call.method != "claim" or call.arguments.get("parallelism") is None:
             return super().answer(call)
         parallelism, now = call.arguments["parallelism"], call.arguments["now"]
         is_full = self.read(call).chunks.next_open(now, parallelism) is None

@@ -69,7 +69,8 @@ def table_of(name: str) -> TableName:
 
 def claimed(catalog: Catalog, name: str) -> ChunkAttempt:
     pipeline = planned(catalog, name)
-    return sure(catalog.queue.claim(pipeline, RunId(f"{name}-run"), NODE, T0, ttl=TTL))
+    attempt: ChunkAttempt = sure(catalog.queue.claim(pipeline, RunId(f"{name}-run"), NODE, T0, ttl=TTL))
+    return attempt
 
 
 def sure(value: Any) -> Any:
@@ -144,6 +145,11 @@ def doomed(name: str, count: int = 3) -> tuple[DoomedFile, ...]:
     )
 
 
+def doomed_files(catalog: Catalog, name: str) -> str:
+    catalog.garbage.doom(doomed(name), T0)
+    return name
+
+
 def staged_snapshot(catalog: Catalog, name: str) -> StagedSnapshot:
     """A snapshot whose two sidecars are durable, and three files that it makes superfluous."""
     for index in INDEXES:
@@ -170,7 +176,8 @@ def start_run(catalog: Catalog, name: str) -> StartedRun | None:
 
 
 def started(catalog: Catalog, name: str) -> RunId:
-    return sure(start_run(catalog, name)).run.run
+    run: Run = sure(start_run(catalog, name)).run
+    return run.run
 
 
 def adopted_run(name: str) -> Run:
@@ -202,6 +209,11 @@ def known_run(catalog: Catalog, name: str) -> Cursor:
 
 def scanned(name: str, path: str = "a.csv") -> ScannedFile:
     return ScannedFile(source=name, path=path, size=1, modified_at=T0)
+
+
+def noted_file(catalog: Catalog, name: str) -> str:
+    catalog.files.note([scanned(name)], [], T0)
+    return name
 
 
 def selection(name: str) -> Selection:
@@ -329,7 +341,7 @@ WRITES = (
     Write("garbage.doom", named, lambda catalog, name: catalog.garbage.doom(doomed(name), T0)),
     Write(
         "garbage.forget",
-        lambda catalog, name: (catalog.garbage.doom(doomed(name), T0), name)[1],
+        doomed_files,
         lambda catalog, name: catalog.garbage.forget([f"{name}/0.parquet", f"{name}/1.parquet"], T0),
     ),
     Write(
@@ -343,7 +355,7 @@ WRITES = (
     ),
     Write(
         "files.mark_gone",
-        lambda catalog, name: (catalog.files.note([scanned(name)], [], T0), name)[1],
+        noted_file,
         lambda catalog, name: catalog.files.mark_gone(name, T0 + TTL, T0 + TTL),
     ),
     Write(

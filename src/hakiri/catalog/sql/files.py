@@ -13,7 +13,7 @@ from hakiri.core.ids import FileId
 
 FILES_A_STATEMENT = 10_000
 # Up to so many pages are sorted anew for each of them; beyond that, walking by id is cheaper in all.
-MOST_PAGES_SORTED = 10
+MOST_PAGES_SORTED = 4
 _EVER = (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
 _COLUMNS = (
     "file_id",

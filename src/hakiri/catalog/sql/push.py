@@ -18,15 +18,7 @@ from hakiri.catalog.contract.push import (
     Route,
 )
 from hakiri.catalog.errors import AnswerMissing, LeaseLost
-from hakiri.catalog.sql.database import (
-    Database,
-    Row,
-    Transaction,
-    legible,
-    listed,
-    moment,
-    sure,
-)
+from hakiri.catalog.sql.database import Database, Row, Transaction, legible, listed, moment, sure
 from hakiri.catalog.sql.push_route import RouteState, lock_route, save_route
 from hakiri.catalog.sql.push_rules import Entry, admit, choose, in_order, settle, without_rows_in_flight
 from hakiri.core.ids import NodeId, SnapshotId, fresh_token
@@ -65,12 +57,14 @@ class SqlPushQueue:
                 tx.run("add_route", **route._asdict())
                 state = lock_route(tx, route) or RouteState(route=route)
             admitted = 0
-            for part in _parts(newest):
+            parts = list(_parts(newest))
+            for number, part in enumerate(parts):
                 state, count = _admit(tx, state, part, now)
                 admitted += count
+                # After the first part for all that follow, after the last one for the claims.
+                if len(newest) >= CHANGES_A_STATEMENT and number in (0, len(parts) - 1):
+                    tx.run("learn_queue")
             save_route(tx, state)
-            if admitted >= CHANGES_A_STATEMENT:
-                tx.run("learn_queue")
             return admitted
 
         return self._database.write(work) if newest else 0
@@ -88,6 +82,7 @@ class SqlPushQueue:
                 return None
             expired, state = _expired_batch(tx, known, now)
             if expired is not None:
+                # Where to look for the next one is left as it is: others may have run out at the same time.
                 row = tx.one("take_over_batch", batch=expired, node=node, until=now + ttl)
                 return _batch(tx, route, sure(row))
             chosen, state = _next_changes(tx, state, limit)
@@ -138,9 +133,7 @@ class SqlPushQueue:
             if state is None:
                 return 0
             replayed = tx.run("replay_rejected", **route._asdict(), now=now)
-            save_route(
-                tx, replace(state, pending=state.pending + replayed, rejected=state.rejected - replayed)
-            )
+            save_route(tx, state.replayed(replayed))
             return replayed
 
         return self._database.write(work)
@@ -179,11 +172,11 @@ def _admit(
         tx.run("drop_queued", **route, changes=_listed(replaced))
     rows = (_row(state.route, each.entry, each.change.payload, now) for each in admissions)
     tx.fill("push_queue", _QUEUED, rows)
-    freed = {state: sum(entry.state is state for entry in replaced) for state in PushState}
+    were_rejected = sum(entry.state is PushState.REJECTED for entry in replaced)
     admitted = replace(
         state,
-        pending=state.pending + len(admissions) - freed[PushState.PENDING],
-        rejected=state.rejected - freed[PushState.REJECTED],
+        pending=state.pending + len(admissions) - (len(replaced) - were_rejected),
+        rejected=state.rejected - were_rejected,
         last_position=max([state.last_position, *(each.entry.position for each in admissions)]),
     )
     return admitted, len(admissions)
@@ -214,10 +207,10 @@ def _expired_batch(tx: Transaction, state: RouteState, now: datetime) -> tuple[s
     if state.first_expiry is None or state.first_expiry > now:
         return None, state
     first = tx.one("first_open_batch", **state.route._asdict())
-    expiry = None if first is None else moment(first["leased_until"])
-    if first is not None and expiry is not None and expiry <= now:
-        return first["batch"], state
-    return None, replace(state, first_expiry=expiry)
+    if first is None:
+        return None, replace(state, first_expiry=None)
+    expiry = moment(first["leased_until"])
+    return (first["batch"] if expiry <= now else None), replace(state, first_expiry=expiry)
 
 
 def _next_changes(tx: Transaction, state: RouteState, limit: int) -> tuple[list[Entry], RouteState]:
@@ -306,18 +299,8 @@ def _settle(
 
 
 def _row(route: Route, entry: Entry, payload: str, now: datetime) -> tuple[object, ...]:
-    message = legible(entry.message)
-    return (
-        *route,
-        *entry.key,
-        entry.snapshot,
-        payload,
-        entry.state,
-        entry.attempts,
-        message,
-        entry.position,
-        now,
-    )
+    fate = (entry.state, entry.attempts, legible(entry.message), entry.position, now)
+    return (*route, *entry.key, entry.snapshot, payload, *fate)
 
 
 def _entry(row: Row) -> Entry:

@@ -34,6 +34,10 @@ class RouteState:
             first_expiry=min(self.first_expiry or until, until),
         )
 
+    def replayed(self, count: int) -> RouteState:
+        """With so many changes waiting that were rejected, each at the place it had before."""
+        return replace(self, pending=self.pending + count, rejected=self.rejected - count, first_position=0)
+
 
 def lock_route(tx: Transaction, route: Route) -> RouteState | None:
     """The route, and nobody else writes to it until the end; None if nothing was ever queued for it."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from hakiri.catalog.contract.files import Selection
-from hakiri.catalog.errors import SelectionExists
+from hakiri.catalog.errors import CatalogRefused, SelectionExists
 from hakiri.catalog.sql.database import Database, Row, Transaction, built, moment, sure
 from hakiri.core.ids import FileId, SelectionId, SpecId
 
@@ -19,7 +19,15 @@ class SqlSelections:
         self._database = database
 
     def save_spec(self, spec: SpecId, spec_json: str, now: datetime) -> None:
-        self._database.write(lambda tx: tx.run("add_spec", spec=spec, spec_json=spec_json, now=now))
+        def work(tx: Transaction) -> None:
+            known = tx.one("spec", spec=spec)
+            if known is None:
+                tx.run("add_spec", spec=spec, spec_json=spec_json, now=now)
+                known = tx.one("spec", spec=spec)
+            if sure(known)["spec_json"] != spec_json:
+                raise CatalogRefused(self._database.location, f"`{spec}` is the id of another spec")
+
+        self._database.write(work)
 
     def spec(self, spec: SpecId) -> str | None:
         row = self._database.one("spec", spec=spec)

@@ -5,21 +5,26 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import chain, groupby
 from random import Random
 from typing import Any
 
+import pytest
+
 from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.chunks import ChunkAttempt, ChunkCommit, ChunkError, NewChunk
 from hakiri.catalog.contract.cursors import Cursor
 from hakiri.catalog.contract.leases import CursorKind, Lease
 from hakiri.catalog.errors import CatalogUnreachable, CommitUnknown
+from hakiri.catalog.testing.base import Opener
 from hakiri.catalog.testing.calls import Call, perform
 from hakiri.catalog.testing.linearizability import Event, find_deviation
 from hakiri.catalog.testing.pipeline_model import new_pipeline, predict
 from hakiri.catalog.testing.samples import SECOND, T0
+from hakiri.catalog.testing.seeds import SeededContract, telling
 from hakiri.core.ids import ChunkId, NodeId, PipelineId, RunId, TableName
 
 TABLES = (TableName("orders"), TableName("refunds"))
@@ -27,6 +32,8 @@ KINDS = (CursorKind.MONOTONIC, CursorKind.MONOTONIC, CursorKind.OPAQUE_TOKEN)
 TTL_SECONDS = (1, 5, 20)  # a second passes with every beginning and every end of a call
 CLOCK_ERRORS = (*(0,) * 7, 12, -12, -3600)
 CHUNKS = 3
+HISTORIES = 150
+HANDLES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +49,8 @@ def record_history(
 ) -> History:
     """Let workers make random calls on up to three new pipelines whose names begin with `name`.
 
-    The seed decides what each worker is inclined to do; what it can do depends on what it was told, so a
-    second run with the same seed is alike, not the same.
+    The seed decides what each worker is inclined to do; what it can do depends on what it was told, so
+    another history with the same seed is alike, not the same.
     """
     random = Random(seed)  # noqa: S311  (chance, not secrecy)
     stage = _Stage(handles)
@@ -60,6 +67,25 @@ def record_history(
         list(threads.map(work, range(1, workers + 1)))
     stage.play(0, chain.from_iterable(map(_last_look, pipelines)))
     return History(seed=seed, events=tuple(stage.events))
+
+
+class HistoryContract(SeededContract):
+    """All writes to one pipeline happen in one order, which every reader sees."""
+
+    @pytest.mark.spec("AD-001")
+    def test_every_history_of_a_pipeline_has_an_order(self, opener: Opener, seed: int) -> None:
+        with ExitStack() as stack:
+            handles = [stack.enter_context(opener.open()) for _ in range(HANDLES)]
+            check_histories(handles, seed)
+            assert handles[0].check() == ()
+
+
+def check_histories(handles: Sequence[Catalog], seed: int, count: int = HISTORIES) -> None:
+    """Record so many histories, and fail at the first that has no order, with the seed that plays it first."""
+    for number in range(count):
+        with telling(seed + number):
+            faults = find_faults(record_history(handles, f"history-{number}", seed + number))
+            assert not faults, "\n\n".join(faults)
 
 
 def find_faults(history: History) -> tuple[str, ...]:

@@ -73,10 +73,9 @@ class CatalogModel:
     def _adopt_cursor(self, cursor: Cursor, now: datetime) -> bool:
         model = self.touch(cursor.pipeline, now)
         held = model.cursor_of(cursor.table)
-        ours = held and held.cursor
-        if model.state_at(now).kind.needs_lease or not self.runs.has_succeeded(cursor.run):
-            return False
-        if ours and self.runs.has_succeeded(ours.run) and _age(ours) >= _age(cursor):
+        ours = None if held is None else self.runs.success_of(held.cursor)
+        theirs = self.runs.success_of(cursor)
+        if model.state_at(now).kind.needs_lease or theirs is None or (ours is not None and ours >= theirs):
             return False
         self.pipelines[cursor.pipeline] = model.with_new_cursor(cursor, None)
         return True
@@ -152,8 +151,12 @@ class RunsModel:
         self._runs[run.run] = _ended(known, _outcome(run), run.ended_at)
         return True
 
-    def has_succeeded(self, run: RunId) -> bool:
-        return run in self._runs and self._runs[run].status is RunStatus.SUCCESS
+    def success_of(self, cursor: Cursor) -> tuple[datetime, RunId, datetime] | None:
+        """How recent a cursor is, if its run succeeded: by the end of the run, then by its own time."""
+        run = self._runs.get(cursor.run)
+        if run is None or run.ended_at is None or run.status is not RunStatus.SUCCESS:
+            return None
+        return run.ended_at, run.run, cursor.updated_at
 
 
 def _ended(run: Run, outcome: RunOutcome, ended_at: datetime) -> Run:
@@ -176,7 +179,3 @@ def _outcome(run: Run) -> RunOutcome:
         error_kind=run.error_kind,
         error_message=run.error_message,
     )
-
-
-def _age(cursor: Cursor) -> tuple[datetime, RunId]:
-    return cursor.updated_at, cursor.run

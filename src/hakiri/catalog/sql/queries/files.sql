@@ -72,4 +72,4 @@ SELECT * FROM (SELECT file.* FROM main.scout_files AS file
 
 -- learn_files --
 -- For databases that plan by statistics: right after many files came, theirs are of before.
-SELECT 1 AS nothing;
+SELECT 1;

@@ -97,4 +97,4 @@ DELETE FROM main.push_queue WHERE batch = :batch;
 
 -- learn_queue --
 -- For databases that plan by statistics: right after many changes came, theirs are of before.
-SELECT 1 AS nothing;
+SELECT 1;

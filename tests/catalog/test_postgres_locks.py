@@ -1,0 +1,129 @@
+"""Others in the way on Postgres: conflicts are tried again, and locks waited for, but not for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+from tests.support.faults import FaultyDatabase
+from tests.support.grounds import IMPATIENT, T0, PostgresGround, catalog_on, opened
+from tests.support.postgres import PostgresServer, is_soon
+from tests.support.sessions import (
+    AT_COMMIT,
+    AT_STATEMENT,
+    Session,
+    alter_database,
+    failing,
+    is_waiting,
+    number,
+    session_on,
+)
+from tests.support.writes import declared, planned, step, table_of
+
+from hakiri.catalog.errors import CatalogBusy, CatalogError
+
+pytestmark = pytest.mark.spec("AD-011")
+
+LOCK = "SELECT * FROM pipeline_state FOR UPDATE"
+WAITING = "SELECT count(*) FROM pg_stat_activity WHERE cardinality(pg_blocking_pids(pid)) > 0"
+
+
+@pytest.fixture(scope="module")
+def ground(postgres_server: PostgresServer) -> Iterator[PostgresGround]:
+    database = postgres_server.create_database()
+    ground = PostgresGround(postgres_server.url(database), "test")
+    ground.migrate()
+    yield ground
+    postgres_server.drop_database(database)
+
+
+@pytest.fixture
+def session(ground: PostgresGround) -> Iterator[Session]:
+    with session_on(ground) as session:
+        yield session
+
+
+def full_text(error: CatalogError) -> str:
+    return f"{error.code}: {error}\n{error.hint}"
+
+
+@pytest.mark.parametrize("when", [AT_STATEMENT, AT_COMMIT], ids=["at a statement", "at COMMIT"])
+@pytest.mark.parametrize("code", ["40001", "40P01", "57P01"])
+def test_what_may_succeed_the_next_time_is_tried_again(
+    ground: PostgresGround, session: Session, code: str, when: str
+) -> None:
+    name, receipts = f"{code} {when}", ground.receipts()
+    with opened(ground) as catalog:
+        with failing(session, code, when, once=True):
+            assert catalog.number(name) == 1
+        assert catalog.number(name) == 2
+        assert ground.receipts() == receipts + 2
+
+
+def test_conflicts_that_do_not_end_are_not_tried_for_ever(ground: PostgresGround, session: Session) -> None:
+    with opened(ground, IMPATIENT) as catalog:
+        with failing(session, "40001", AT_COMMIT), pytest.raises(CatalogBusy):
+            catalog.number("endless")
+        assert catalog.number("endless") == 1
+
+
+def test_a_deadlock_is_solved_by_trying_again(ground: PostgresGround, session: Session) -> None:
+    alter_database(session, "SET deadlock_timeout = '10ms'")
+    database = FaultyDatabase(ground.database())
+    with catalog_on(database) as catalog, ThreadPoolExecutor(1) as other:
+        crossed = declared(catalog, "crossed")
+        catalog.schemas.record(step("crossed"), crossed, T0)
+        session.execute("SET deadlock_timeout = '1min'")  # so that it is not the one that gives in
+        session.execute("BEGIN")
+        session.execute("SELECT * FROM table_state WHERE table_name = %s FOR UPDATE", (table_of("crossed"),))
+
+        def cross() -> None:
+            session.execute("SELECT * FROM pipeline_state WHERE pipeline_id = 'crossed' FOR UPDATE")
+            session.execute("COMMIT")
+
+        def start_crossing() -> None:
+            """Have the session wait for what the write has locked, which goes on to what the session has."""
+            crossings.append(other.submit(cross))
+            with session_on(ground) as watcher:
+                assert is_soon(lambda: is_waiting(watcher, session.info.backend_pid))
+
+        crossings: list[Future[None]] = []
+        database.fail_at(1, start_crossing)
+        tries = database.tries
+
+        assert catalog.schemas.record(replace(step("crossed"), based_on=1), crossed, T0).version == 2
+
+        crossings[0].result()
+        assert database.tries == tries + 2
+        assert [change.version for change in catalog.schemas.log(table_of("crossed"))] == [1, 2]
+
+
+def test_a_lock_that_is_held_for_too_long_is_not_waited_for(ground: PostgresGround, session: Session) -> None:
+    with opened(ground, IMPATIENT) as catalog:
+        locked = declared(catalog, "locked")
+        with session.transaction():
+            session.execute(LOCK)
+            with pytest.raises(CatalogBusy) as failed:
+                planned(catalog, "locked")
+            assert catalog.chunks.tally(locked).total == 0
+
+        planned(catalog, "locked")
+        assert catalog.chunks.tally(locked).total == 2
+    assert full_text(failed.value) == (
+        "catalog.busy: the catalog `postgresql://test#test` stays locked by another program\n"
+        "end the program that holds a write transaction open, then run the command again"
+    )
+
+
+def test_a_lock_that_is_let_go_in_time_is_waited_for(ground: PostgresGround, session: Session) -> None:
+    with opened(ground) as catalog, ThreadPoolExecutor(1) as other:
+        locked = declared(catalog, "locked a while")
+        with session.transaction(), session_on(ground) as watcher:
+            session.execute(LOCK)
+            planning = other.submit(planned, catalog, "locked a while")
+            assert is_soon(lambda: number(watcher, WAITING) == 1)
+
+        assert planning.result() == locked
+        assert catalog.chunks.tally(locked).pending == 2
