@@ -6,15 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.support.memory_catalog import ClaimsBeforeLocking, IgnoresTheCap, MemoryCatalog
+from tests.support.seeds import chosen_seed
 
 from hakiri.catalog.testing import Opener, UrlOpener
 from hakiri.catalog.testing.dispatch import DispatchContract, assert_done_at_first_try
 from hakiri.catalog.testing.interference import most_at_once
-from hakiri.catalog.testing.samples import PIPELINE, T0, TTL, planned
+from hakiri.catalog.testing.samples import PIPELINE, TTL, planned
 from hakiri.catalog.testing.workers import Deed, Job, Journal, work_as_threads
 from hakiri.core.clock import SystemClock
-from tests.support.memory_catalog import ClaimsBeforeLocking, IgnoresTheCap, MemoryCatalog
-from tests.support.seeds import chosen_seed
 
 # Two thousand durable writes by a hundred processes: seconds on a quiet machine, more on a busy one.
 pytestmark = pytest.mark.timeout(180)

@@ -8,14 +8,14 @@ from random import Random
 from typing import Any
 
 import pytest
+from tests.support.memory_catalog import BROKEN, Handle, MemoryCatalog
+from tests.support.seeds import chosen_seed
 
 from hakiri.catalog.contract import Catalog
 from hakiri.catalog.errors import CommitUnknown
 from hakiri.catalog.testing import Opener, UrlOpener
 from hakiri.catalog.testing.calls import Call
 from hakiri.catalog.testing.histories import HANDLES, HistoryContract, check_histories
-from tests.support.memory_catalog import BROKEN, Handle, MemoryCatalog
-from tests.support.seeds import chosen_seed
 
 FEWER_HISTORIES = 50
 ENOUGH_HISTORIES = 100  # in so many, any of the broken catalogs is found out

@@ -31,7 +31,7 @@ from hakiri.catalog.sql.push import SqlPushQueue
 from hakiri.core.ids import NodeId, SnapshotId
 
 TTL = timedelta(minutes=10)
-EXAMPLES = {"sqlite": 100, "postgres": 30}
+EXAMPLES = {"sqlite": 60, "postgres": 20}
 STEPS = 40
 PRE, POST = "update_preimage", "update_postimage"
 TYPES = ("insert", PRE, POST, "delete")

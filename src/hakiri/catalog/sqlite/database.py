@@ -13,6 +13,7 @@ from pathlib import Path
 from hakiri.catalog.errors import BackendTooOld, CatalogClosed, CatalogDamaged, OpenedBeforeFork
 from hakiri.catalog.sql.database import Result, Row, Transaction, storable
 from hakiri.catalog.sql.statements import statements_for
+from hakiri.catalog.sqlite.gate import WriteGate
 from hakiri.catalog.sqlite.words import as_text, in_our_words, is_locked
 from hakiri.core.backoff import Backoff
 
@@ -58,6 +59,7 @@ class SqliteDatabase:
         self._statements = statements_for("sqlite")
         self._waits = waits
         self._pid = os.getpid()
+        self._gate = WriteGate(path.with_name(f"{path.name}-lock"), patience_seconds=waits.budget_seconds)
         # Threads queue here instead of at the file: a lock wakes the next at once, SQLite has them poll.
         self._writing = threading.Lock()
         self._writer: sqlite3.Connection | None = None
@@ -84,7 +86,7 @@ class SqliteDatabase:
 
     def write(self, work: Callable[[Transaction], Result]) -> Result:
         self._check_process()  # first: the lock may be held for ever by a thread that a fork left behind
-        with self._writing, in_our_words(self.location):
+        with self._writing, in_our_words(self.location), self._gate.passed():
             connection = self._begin_writing()
             try:
                 result = work(SqliteTransaction(connection, self._statements))
@@ -104,6 +106,7 @@ class SqliteDatabase:
             for connection in (*self._idle, *filter(None, [self._writer])):
                 connection.close()
             self._idle, self._writer = [], None
+            self._gate.close()
 
     def _begin_writing(self) -> sqlite3.Connection:
         """The writer's connection in a transaction that holds the write lock; waits while others hold it."""

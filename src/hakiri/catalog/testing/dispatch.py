@@ -132,7 +132,7 @@ class DispatchContract(SeededContract):
 
 
 def work_and_kill(catalog: Catalog, job: Job, seed: int) -> set[str]:
-    """Have processes do all chunks while some are killed, and nothing goes backwards; those who were killed."""
+    """Have processes do all chunks while some are killed; nothing goes backwards. Who was killed."""
     with (
         job.opener.open() as other,
         Watcher(other, PIPELINE, job.clock) as watcher,

@@ -81,7 +81,7 @@ class HistoryContract(SeededContract):
 
 
 def check_histories(handles: Sequence[Catalog], seed: int, count: int = HISTORIES) -> None:
-    """Record so many histories, and fail at the first that has no order, with the seed that plays it first."""
+    """Record so many histories; fail at the first that has no order, with the seed that plays it first."""
     for number in range(count):
         with telling(seed + number):
             faults = find_faults(record_history(handles, f"history-{number}", seed + number))
