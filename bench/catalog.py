@@ -11,12 +11,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from tests.support.postgres import PostgresServer
+
 from bench.measure import Measured, medians_in_turn
 from hakiri.catalog import Catalog, open_catalog
 from hakiri.catalog.contract.chunks import ChunkCommit, NewChunk
 from hakiri.catalog.contract.leases import CursorKind
 from hakiri.core.ids import NodeId, PipelineId, RunId, TableName
-from tests.support.postgres import PostgresServer
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TTL = timedelta(minutes=10)

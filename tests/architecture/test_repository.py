@@ -36,7 +36,14 @@ FOREIGN = MappingProxyType(
 SPEC_ID = re.compile(r"(HP|HC|AD|OP|CF)-\d{3}")
 WAYS_TO_SKIP = frozenset({"skip", "skipif", "xfail", "importorskip"})
 # Path below the root → why its tests may be left out. An entry that is not needed any more is a failure.
-MAY_SKIP = MappingProxyType[str, str]({})
+MAY_SKIP = MappingProxyType(
+    {
+        "tests/catalog/test_sqlite_faults.py": "not every system lets a process mount a disk; two other ways "
+        "to run out of room are tried on all",
+        "tests/catalog/test_sqlite_rights.py": "only root can be somebody else; a file without the right to "
+        "write is tried by everybody",
+    }
+)
 
 
 def repository_files() -> list[Path]:

@@ -26,7 +26,8 @@ TTL = timedelta(minutes=10)
 MOST_METHODS = 8
 # What a catalog is not for, by 002: these belong to DuckDB over Parquet, or to one database only.
 FOREIGN = frozenset(
-    "sql query execute statement select join where search match rank listen notify subscribe watch".split()
+    {"sql", "query", "execute", "statement", "select", "join", "where", "search", "match", "rank"}
+    | {"listen", "notify", "subscribe", "watch"}
 )
 
 

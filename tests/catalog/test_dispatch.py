@@ -51,6 +51,7 @@ def job(tmp_path: Path) -> Job:
         clock=SystemClock(),
         ttl=TTL,
         longest_work_seconds=0.005,
+        most_idle_looks=5,  # a broken catalog may forget a chunk, and nobody would ever do it
     )
 
 

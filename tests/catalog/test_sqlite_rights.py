@@ -33,7 +33,7 @@ def refused(ground: SqliteGround) -> str:
 
 def become_an_ordinary_user() -> None:
     # The way to the code may be closed to that user, so what is read late is read now.
-    SqliteGround(Path()).database()
+    SqliteGround(Path("unused.sqlite")).database()
     migrations_of("sqlite")
     if os.geteuid() == 0:
         nobody = pwd.getpwnam("nobody")

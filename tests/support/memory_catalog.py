@@ -169,15 +169,15 @@ class BelievesTheOld(MemoryCatalog):
 
 
 class IgnoresLeases(MemoryCatalog):
-    """Lets anybody write cursors who once held the lease."""
+    """Lets anybody write who once held the lease."""
 
     def answer(self, call: Call) -> object:
         with self.lock:
             answer = super().answer(call)
-            if call.method != "put" or not isinstance(answer, Refusal) or not call.arguments.get("under"):
-                return answer
             current = self.read(call).lease
-            return super().answer(Call("cursors", "put", {**call.arguments, "under": current}))
+            if not isinstance(answer, Refusal) or not call.arguments.get("under") or current is None:
+                return answer
+            return super().answer(Call(call.role, call.method, {**call.arguments, "under": current}))
 
 
 class NumbersByHandle(MemoryCatalog):

@@ -16,8 +16,8 @@ _DECIDERS = re.compile(r"auto|(?:operator|agent):\S+")
 class SchemaStep:
     """A change that was decided on the ground of version `based_on`; 0 means the table is new.
 
-    `primary_key` is the whole key after the step, none if it is empty; `decided_by` is `auto`, `operator:<id>`
-    or `agent:<id>`.
+    `primary_key` is the whole key after the step, none if it is empty. `decided_by` is `auto`,
+    `operator:<id>` or `agent:<id>`.
     """
 
     table: TableName

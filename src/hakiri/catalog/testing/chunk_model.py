@@ -171,7 +171,7 @@ class ChunksModel:
 
     def renew(self, attempt: ChunkAttempt, now: datetime, ttl: timedelta) -> tuple[ChunksModel, ChunkAttempt]:
         held = self._held_by(attempt)
-        assert held.attempt is not None  # noqa: S101  (it is this one)
+        assert held.attempt is not None
         until = max(held.attempt.leased_until, now + ttl)
         renewed = replace(held.attempt, leased_until=until)
         chunk = replace(held.chunk, leased_until=until)

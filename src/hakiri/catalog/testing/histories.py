@@ -137,12 +137,13 @@ class _Stage:
     def play(self, worker: int, calls: Iterator[Call]) -> None:
         catalog = self.handles[worker % len(self.handles)]
         for call in calls:
-            invoked, returned, answer = self._ticket(), None, None
+            invoked = self._ticket()
+            answer: object
+            returned: int | None
             try:
-                answer = perform(catalog, call)
-                returned = self._ticket()
+                answer, returned = perform(catalog, call), self._ticket()
             except (CatalogUnreachable, CommitUnknown):
-                pass  # it may have happened
+                answer, returned = None, None  # it may have happened
             self.events.append(
                 Event(worker=worker, call=call, invoked=invoked, returned=returned, answer=answer)
             )
@@ -285,13 +286,13 @@ class _Player:
         """Mostly one of its own, which is the latest it got; sometimes anybody's, to commit it twice."""
         known = [attempt for attempt in self._stage.attempts if attempt.pipeline == pipeline]
         own = [attempt for attempt in known if attempt.node == self._node]
-        if own and self._random.random() < 0.7:  # noqa: PLR2004  (an inclination)
+        if own and self._random.random() < 0.7:
             return own[-1]
         return self._random.choice(known) if known else None
 
     def _lease(self, pipeline: PipelineId) -> Lease | None:
         known = [lease for lease in self._stage.leases if lease.pipeline == pipeline]
-        if known and self._random.random() < 0.8:  # noqa: PLR2004  (an inclination)
+        if known and self._random.random() < 0.6:
             return known[-1]
         return self._random.choice(known) if known else None
 

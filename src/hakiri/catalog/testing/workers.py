@@ -88,6 +88,7 @@ class Job:
     parallelism: int | None = None
     longest_work_seconds: float = 0.0
     needs_lease: bool = False
+    most_idle_looks: int = 1000
 
 
 def work_in_process(job: Job, name: str, start: Event | None) -> None:
@@ -99,10 +100,10 @@ def work_in_process(job: Job, name: str, start: Event | None) -> None:
 
 
 def work(job: Job, name: str, catalog: Catalog) -> None:
-    """Do chunks of the pipeline until all are done."""
+    """Do chunks of the pipeline until all are done, or until there was nothing to do for too long."""
     with job.journal.writer() as write:
         worker = _Worker(job, NodeId(name), catalog, write)
-        while not worker.is_all_done():
+        while not worker.is_over():
             worker.work_under_lease() if job.needs_lease else worker.work_on_one(None)
 
 
@@ -173,14 +174,17 @@ class _Worker:
         self._random = Random(node)  # noqa: S311  (chance, not secrecy)
         self._pause = threading.Event()
         self._is_idle = False
+        self._idle_looks = 0
 
-    def is_all_done(self) -> bool:
+    def is_over(self) -> bool:
         """Asked after every chunk, but the catalog is only asked when there was nothing to claim."""
         if not self._is_idle:
+            self._idle_looks = 0
             return False
+        self._idle_looks += 1
         tally = self._catalog.chunks.tally(self._job.pipeline)
         self._pause.wait(IDLE_SECONDS)
-        return tally.done == tally.total
+        return tally.done == tally.total or self._idle_looks > self._job.most_idle_looks
 
     def work_under_lease(self) -> None:
         now = self._job.clock.now()
