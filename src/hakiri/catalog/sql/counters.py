@@ -19,13 +19,9 @@ class SqlCounters:
         # Apart from the counters that the catalog itself keeps, whatever the name.
         counter = f"number:{name}"
 
-        def work(tx: Transaction) -> int:
-            # Another writer may come first with the first numbers; its row is waited for, then counted on.
-            row = (
-                tx.one("count_on", counter=counter, count=count)
-                or tx.one("first_count", counter=counter, count=count)
-                or tx.one("count_on", counter=counter, count=count)
-            )
-            return int(sure(row)["last"]) - count + 1
+        return self._database.write(lambda tx: count_on(tx, counter, count)) - count + 1
 
-        return self._database.write(work)
+
+def count_on(tx: Transaction, counter: str, count: int = 1) -> int:
+    """The last of the next `count` numbers. Whoever counts holds the counter until the transaction ends."""
+    return int(sure(tx.one("count_on", counter=counter, count=count))["last"])

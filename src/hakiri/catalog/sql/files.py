@@ -8,6 +8,7 @@ from itertools import islice
 from operator import itemgetter
 
 from hakiri.catalog.contract.files import FileQuery, KnownFile, ScannedFile, ScanTally, extension_of, file_id
+from hakiri.catalog.sql.counters import count_on
 from hakiri.catalog.sql.database import Database, Row, Transaction, listed, moment, moment_or_none
 from hakiri.core.ids import FileId
 
@@ -93,7 +94,7 @@ class SqlFiles:
 
 def _lock_source(tx: Transaction, source: str) -> None:
     """Let no other scan of the source write until the end."""
-    tx.one("next_turn", counter=f"scan:{source}")
+    count_on(tx, f"scan:{source}")
 
 
 def _note(

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from hakiri.catalog.contract.files import Selection
 from hakiri.catalog.errors import CatalogRefused, SelectionExists
+from hakiri.catalog.sql.counters import count_on
 from hakiri.catalog.sql.database import Database, Row, Transaction, built, moment, sure
 from hakiri.core.ids import FileId, SelectionId, SpecId
 
@@ -38,7 +39,7 @@ class SqlSelections:
 
         def work(tx: Transaction) -> None:
             # Counted first: whoever saves holds the counter, so nobody saves the same between look and write.
-            position = sure(tx.one("next_turn", counter="selection"))["last"]
+            position = count_on(tx, "selection")
             saved = built(_selection, tx.one("selection", selection=selection.selection))
             if saved is not None:
                 _refuse_another(saved, selection)

@@ -15,7 +15,7 @@ from hakiri.core.ids import ChunkId, PipelineId
 
 LOOK_EVERY_SECONDS = 0.005
 MOST_DONE_BETWEEN = 4
-KILLED_IN_A_HUNDRED = 70  # the others are stopped for longer than their leases last, and wake up then
+KILLED_IN_A_HUNDRED = 85  # the others are stopped for longer than their leases last, and wake up then
 ALL_CHUNKS = 10_000
 
 
@@ -92,7 +92,7 @@ class Disturber:
             else:
                 self._processes.signal(victim, signal.SIGSTOP)
                 again = (victim, signal.SIGCONT)
-                waker = threading.Timer(2 * self._job.ttl.total_seconds(), self._processes.signal, again)
+                waker = threading.Timer(1.5 * self._job.ttl.total_seconds(), self._processes.signal, again)
                 waker.daemon = True
                 waker.start()
         for name in self._processes.living:

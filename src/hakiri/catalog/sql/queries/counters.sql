@@ -1,7 +1,5 @@
 -- count_on --
-UPDATE main.counter SET last = last + :count WHERE name = :counter RETURNING last;
-
--- first_count --
-INSERT INTO main.counter (name, last) VALUES (:counter, :count)
-ON CONFLICT (name) DO NOTHING
+-- A counter's row is also a lock that every database has: whoever counts on it holds it until the transaction ends.
+INSERT INTO main.counter AS known (name, last) VALUES (:counter, :count)
+ON CONFLICT (name) DO UPDATE SET last = known.last + excluded.last
 RETURNING last;

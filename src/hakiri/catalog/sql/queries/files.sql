@@ -1,9 +1,3 @@
--- next_turn --
--- A counter's row is also a lock that every database has: whoever counts on it holds it until the transaction ends.
-INSERT INTO main.counter AS known (name, last) VALUES (:counter, 1)
-ON CONFLICT (name) DO UPDATE SET last = known.last + 1
-RETURNING last;
-
 -- known_files --
 -- CROSS JOIN, here and below: SQLite then begins with the list, and looks up each of it.
 SELECT file.* FROM json_each(:files) AS listed CROSS JOIN main.scout_files AS file
