@@ -32,11 +32,8 @@ FOREIGN = frozenset(
 
 
 def roles() -> dict[str, type]:
-    return {
-        name: role
-        for name, role in typing.get_type_hints(Catalog).items()
-        if inspect.isclass(role) and getattr(role, "_is_protocol", False)
-    }
+    properties = {name: each for name, each in vars(Catalog).items() if isinstance(each, property)}
+    return {name: typing.get_type_hints(each.fget)["return"] for name, each in properties.items()}
 
 
 def methods(role: type) -> dict[str, Callable[..., object]]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import fcntl
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -94,6 +96,34 @@ def test_who_cannot_get_in_goes_on_without_and_lets_others_in_later(
     ):
         fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
     impatient.close()
+
+
+FORK_INSIDE = """
+import os, sys, time
+from pathlib import Path
+from hakiri.catalog.sqlite.gate import WriteGate
+with WriteGate(Path(sys.argv[1]), patience_seconds=30).passed():
+    if os.fork() == 0:
+        print(os.getpid(), flush=True)
+        os.kill(os.getppid(), 9)
+    time.sleep(60)
+"""
+
+
+def test_a_child_that_was_forked_inside_does_not_keep_others_out(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", FORK_INSIDE, str(tmp_path / "meta.sqlite-lock")],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as parent:
+        assert parent.stdout is not None
+        child = int(parent.stdout.readline())
+        assert parent.wait() == -signal.SIGKILL
+        try:
+            with (tmp_path / "meta.sqlite-lock").open("a") as other:
+                fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        finally:
+            os.kill(child, signal.SIGKILL)
 
 
 def test_where_no_file_can_be_made_everybody_passes(tmp_path: Path) -> None:

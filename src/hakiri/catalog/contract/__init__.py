@@ -31,20 +31,47 @@ class Catalog(Protocol):
     divergences: ClassVar[Divergences]
     """The promises this backend does not keep, each with the reason. Empty for those that keep them all."""
 
-    pipelines: Pipelines
-    leases: Leases
-    runs: Runs
-    cursors: Cursors
-    chunks: Chunks
-    queue: ChunkQueue
-    schemas: Schemas
-    lineage: Lineage
-    snapshots: Snapshots
-    garbage: Garbage
-    revocations: Revocations
-    files: Files
-    selections: Selections
-    push: PushQueue
+    @property
+    def pipelines(self) -> Pipelines: ...
+
+    @property
+    def leases(self) -> Leases: ...
+
+    @property
+    def runs(self) -> Runs: ...
+
+    @property
+    def cursors(self) -> Cursors: ...
+
+    @property
+    def chunks(self) -> Chunks: ...
+
+    @property
+    def queue(self) -> ChunkQueue: ...
+
+    @property
+    def schemas(self) -> Schemas: ...
+
+    @property
+    def lineage(self) -> Lineage: ...
+
+    @property
+    def snapshots(self) -> Snapshots: ...
+
+    @property
+    def garbage(self) -> Garbage: ...
+
+    @property
+    def revocations(self) -> Revocations: ...
+
+    @property
+    def files(self) -> Files: ...
+
+    @property
+    def selections(self) -> Selections: ...
+
+    @property
+    def push(self) -> PushQueue: ...
 
     def number(self, name: str, count: int = 1) -> int:
         """The first of `count` numbers in a row that the counter `name` gives to nobody else; from 1 on."""

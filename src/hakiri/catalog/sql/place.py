@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Protocol
 
+from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.upkeep import CatalogInfo
 from hakiri.catalog.sql.breaches import guards_of
 from hakiri.catalog.sql.catalog import SqlCatalog
@@ -43,7 +44,7 @@ class SqlPlace:
     def migrate(self, now: datetime) -> tuple[int, ...]:
         return bring_up_to_date(self._target, self._migrations, now)
 
-    def open(self) -> SqlCatalog:
+    def open(self) -> Catalog:
         refuse_other_versions(self._target, self._migrations)
         info = CatalogInfo(
             backend=self.backend,

@@ -8,6 +8,18 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from weakref import WeakSet
+
+# A child that was forked shares the locks of its parent, and would keep them when the parent is gone.
+_GATES: WeakSet[WriteGate] = WeakSet()
+
+
+def _close_in_child() -> None:
+    for gate in _GATES:
+        gate.close()
+
+
+os.register_at_fork(after_in_child=_close_in_child)
 
 
 class WriteGate:
@@ -22,6 +34,7 @@ class WriteGate:
         self._path = path
         self._patience_seconds = patience_seconds
         self._file: int | None = None
+        _GATES.add(self)
 
     @contextmanager
     def passed(self) -> Iterator[None]:

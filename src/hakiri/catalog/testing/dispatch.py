@@ -108,6 +108,8 @@ class DispatchContract(SeededContract):
             fences = [entry.fence for entry in claims]
             assert fences == sorted(fences)
             assert 0 < fences[0] < fences[-1]
+            committed = {(entry.chunk, entry.place) for entry in job.journal.entries(Deed.COMMITTED)}
+            assert committed.isdisjoint(begun_too_late(job.journal))
 
     @pytest.mark.spec("HP-129")
     def test_no_more_chunks_are_worked_on_at_once_than_allowed(
@@ -149,6 +151,16 @@ def work_and_kill(catalog: Catalog, job: Job, seed: int) -> set[str]:
     assert set(exit_codes) == {0}
     assert disturber.killed
     return disturber.killed
+
+
+def begun_too_late(journal: Journal) -> set[tuple[int, str]]:
+    """The commits that began when someone else had worked under a later lease already."""
+    fence, late = 0, set()
+    for entry in journal.entries(Deed.CLAIMED, Deed.COMMITTING):  # in the order in which they were written
+        if entry.deed is Deed.COMMITTING and entry.fence < fence:
+            late.add((entry.chunk, entry.place))
+        fence = max(fence, entry.fence)
+    return late
 
 
 def assert_done_at_first_try(catalog: Catalog, journal: Journal, count: int) -> None:
