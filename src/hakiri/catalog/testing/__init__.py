@@ -13,8 +13,9 @@ import pytest
 pytest.register_assert_rewrite(*(f"{__name__}.{module.name}" for module in iter_modules(__path__)))
 
 from hakiri.catalog.testing.base import Opener, UrlOpener  # noqa: E402
+from hakiri.catalog.testing.dispatch import DispatchContract  # noqa: E402
 from hakiri.catalog.testing.sql_vandal import SqlVandal  # noqa: E402
 from hakiri.catalog.testing.suite import CatalogContract  # noqa: E402
 from hakiri.catalog.testing.vandal import Vandal  # noqa: E402
 
-__all__ = ["CatalogContract", "Opener", "SqlVandal", "UrlOpener", "Vandal"]
+__all__ = ["CatalogContract", "DispatchContract", "Opener", "SqlVandal", "UrlOpener", "Vandal"]
