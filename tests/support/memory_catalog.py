@@ -55,7 +55,8 @@ class _Role:
 
 @cache
 def _signature(role: str, method: str) -> Signature:
-    return signature(getattr(get_type_hints(Catalog)[role], method))
+    kind = get_type_hints(getattr(Catalog, role).fget)["return"]
+    return signature(getattr(kind, method))
 
 
 class MemoryCatalog:
