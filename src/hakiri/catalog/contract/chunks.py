@@ -148,7 +148,7 @@ class Chunks(Protocol):
     ) -> tuple[ChunkId, ...]:
         """Plan done chunks anew: each is kept as superseded, beside a new pending one with its predicate.
 
-        The ids of the new ones, in the order of the old. Chunks that are not done are left alone.
+        The ids of the new ones, in the order of the ids of the old. Chunks that are not done are left alone.
         """
 
     def get(self, pipeline: PipelineId, chunk: ChunkId) -> Chunk | None:

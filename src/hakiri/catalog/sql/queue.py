@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from hakiri.catalog.contract.chunks import ChunkAttempt, ChunkCommit, ChunkError, ChunkStatus
 from hakiri.catalog.contract.cursors import Cursor
 from hakiri.catalog.contract.leases import Lease
-from hakiri.catalog.errors import LeaseLost
+from hakiri.catalog.errors import LeaseLost, LeaseRequired
 from hakiri.catalog.sql.cursors import write_cursor
 from hakiri.catalog.sql.database import (
     Database,
@@ -75,7 +75,13 @@ class SqlChunkQueue:
         self, attempt: ChunkAttempt, commit: ChunkCommit, now: datetime, under: Lease | None = None
     ) -> None:
         def work(tx: Transaction) -> None:
-            lock_pipeline_under(tx, attempt.pipeline, under, now)
+            try:
+                lock_pipeline_under(tx, attempt.pipeline, under, now)
+            except (LeaseLost, LeaseRequired):
+                # Doing it again is no write, whoever has the lease by now.
+                if _has_won(tx, attempt):
+                    return
+                raise
             is_first = tx.run(
                 "finish_chunk",
                 winner=attempt.place,

@@ -52,7 +52,8 @@ class SqlRuns:
                 ended_at=now if is_skipped else None,
                 trace=trace,
             )
-            _add(tx, started)
+            if not _add(tx, started):
+                raise RunExists(run)
             return StartedRun(run=started, lease=lease)
 
         return self._database.write(work)
@@ -86,8 +87,7 @@ class SqlRuns:
             lock_pipeline(tx, run.pipeline, now)
             stored = _stored(tx, run.run, now)
             if stored is None:
-                _add(tx, run)
-                return True
+                return _add(tx, run)
             if stored.status.has_ended or run.ended_at is None:
                 return False
             _end(tx, run.run, _outcome(run), run.ended_at)
@@ -105,8 +105,9 @@ def _stored(tx: Transaction, run: RunId, now: datetime) -> Run | None:
     return _run(sure(tx.one("run", run=run)))
 
 
-def _add(tx: Transaction, run: Run) -> None:
-    tx.run(
+def _add(tx: Transaction, run: Run) -> bool:
+    """Record it, unless a run of another pipeline has taken the id at this very moment."""
+    added = tx.run(
         "add_run",
         run=run.run,
         pipeline=run.pipeline,
@@ -120,6 +121,7 @@ def _add(tx: Transaction, run: Run) -> None:
         error_message=legible(run.error_message),
         trace=run.trace,
     )
+    return added > 0
 
 
 def _end(tx: Transaction, run: RunId, outcome: RunOutcome, ended_at: datetime) -> Run:

@@ -213,6 +213,21 @@ class CommitContract(Contract):
         catalog.queue.commit(attempt, full_commit(), T0, under=held)
         assert catalog.chunks.tally(PIPELINE).done == 1
 
+    def test_the_same_commit_twice_is_one_also_when_the_lease_was_lost_meanwhile(
+        self, catalog: Catalog
+    ) -> None:
+        planned(catalog, 1, kind=CursorKind.OPAQUE_TOKEN)
+        lease = catalog.leases.acquire(PIPELINE, ANNA, T0, TTL)
+        attempt = catalog.queue.claim(PIPELINE, RUN, ANNA, T0, ttl=HOUR, under=lease)
+        assert attempt is not None
+        catalog.queue.commit(attempt, full_commit(), T0, under=lease)
+        catalog.leases.acquire(PIPELINE, BEN, T0 + TTL, TTL)
+        before = everything(catalog)
+
+        catalog.queue.commit(attempt, full_commit(), T0 + TTL, under=lease)
+
+        assert everything(catalog) == before
+
     def test_the_tally_counts_a_commit_that_was_refused_as_running(self, catalog: Catalog) -> None:
         planned(catalog, 1)
         attempt = claimed(catalog)

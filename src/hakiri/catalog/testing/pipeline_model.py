@@ -164,6 +164,9 @@ class PipelineModel:
     def queue_commit(
         self, attempt: ChunkAttempt, commit: ChunkCommit, now: datetime, under: Lease | None = None
     ) -> tuple[PipelineModel, None]:
+        known = self.chunks.find(attempt.chunk)
+        if known is not None and known.was_won_by(attempt):
+            return self, None
         self._check_lease(under)
         chunks, done = self.chunks.commit(attempt, commit, now)
         model = replace(self, chunks=chunks)

@@ -10,7 +10,7 @@ from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.leases import CursorKind
 from hakiri.catalog.contract.runs import Run, RunOutcome, RunStatus, StartedRun
 from hakiri.catalog.contract.upkeep import Invariant
-from hakiri.catalog.errors import RunEnded, RunExists, RunUnknown
+from hakiri.catalog.errors import CatalogError, RunEnded, RunExists, RunUnknown
 from hakiri.catalog.testing.base import Contract
 from hakiri.catalog.testing.divergences import upholds
 from hakiri.catalog.testing.samples import (
@@ -30,6 +30,7 @@ from hakiri.catalog.testing.samples import (
     tried,
 )
 from hakiri.catalog.testing.vandal import Vandal, refuses_all
+from hakiri.core.ids import PipelineId
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 OUTCOMES = (
@@ -137,6 +138,17 @@ class RunContract(Contract):
             catalog.runs.start(RUN, OTHER_PIPELINE, ANNA, T0, ttl=TTL)
 
         assert catalog.runs.latest() == (first,)
+
+    def test_of_one_id_for_many_pipelines_at_once_one_is_started(self, catalog: Catalog) -> None:
+        def start(number: int) -> StartedRun | CatalogError:
+            pipeline = PipelineId(f"pipeline-{number}")
+            return tried(lambda: catalog.runs.start(RUN, pipeline, ANNA, T0, ttl=TTL))
+
+        answers = at_once(start)
+
+        (won,) = [answer for answer in answers if isinstance(answer, StartedRun)]
+        assert {type(answer) for answer in answers} == {StartedRun, RunExists}
+        assert catalog.runs.latest() == (won.run,)
 
     @pytest.mark.spec("HP-061")
     @pytest.mark.parametrize("outcome", OUTCOMES, ids=lambda outcome: outcome.status)

@@ -5,7 +5,8 @@ SELECT * FROM main.pipeline_run WHERE run_id = :run;
 INSERT INTO main.pipeline_run (run_id, pipeline_id, node_id, started_at, ended_at, status, row_count, bytes,
                                error_kind, error_msg, trace_id)
 VALUES (:run, :pipeline, :node, :started_at, :ended_at, :status, :rows, :bytes,
-        :error_kind, :error_message, :trace);
+        :error_kind, :error_message, :trace)
+ON CONFLICT (run_id) DO NOTHING;
 
 -- end_run --
 UPDATE main.pipeline_run
