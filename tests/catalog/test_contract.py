@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import typing
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.support.contract import methods, roles
 
 from hakiri.catalog import Catalog, open_catalog
 from hakiri.catalog.contract.chunks import ChunkAttempt, ChunkCommit, NewChunk
@@ -29,15 +28,6 @@ FOREIGN = frozenset(
     {"sql", "query", "execute", "statement", "select", "join", "where", "search", "match", "rank"}
     | {"listen", "notify", "subscribe", "watch"}
 )
-
-
-def roles() -> dict[str, type]:
-    properties = {name: each for name, each in vars(Catalog).items() if isinstance(each, property)}
-    return {name: typing.get_type_hints(each.fget)["return"] for name, each in properties.items()}
-
-
-def methods(role: type) -> dict[str, Callable[..., object]]:
-    return {name: each for name, each in vars(role).items() if inspect.isfunction(each) and name[0] != "_"}
 
 
 @pytest.mark.spec("AD-023")

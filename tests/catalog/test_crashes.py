@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, get_type_hints
+from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.contract import methods, roles
 from tests.support.faults import Crash, FaultyDatabase, points_of
 from tests.support.grounds import Ground, PostgresGround, SqliteGround, catalog_on, history, opened
 from tests.support.victims import assert_killed, start, write_and_die
 from tests.support.writes import REPEATABLE, WRITES, Write
-
-from hakiri.catalog.contract import Catalog
 
 if TYPE_CHECKING:
     from tests.support.postgres import PostgresServer
@@ -130,12 +129,11 @@ def test_a_process_that_is_killed_at_any_point_of_a_write_leaves_nothing_or_ever
 
 
 def test_every_write_of_the_contract_is_crashed() -> None:
-    roles = {name: role for name, role in get_type_hints(Catalog).items() if name != "divergences"}
-    methods = {
+    writes = {
         f"{name}.{method}"
-        for name, role in roles.items()
-        for method in vars(role)
-        if not method.startswith("_") and method not in READS
+        for name, role in roles().items()
+        for method in methods(role)
+        if method not in READS
     }
 
-    assert {write.name for write in WRITES} == methods | {"number"}
+    assert {write.name for write in WRITES} == writes | {"number"}

@@ -12,14 +12,23 @@ from pathlib import Path
 
 import pytest
 from tests.support.grounds import Ground, new_ground, opened
-from tests.support.labour import CHANGES_A_PLAN, DROPS, PIPELINE, ROUTE, TABLES_A_PLAN, halves, labour
+from tests.support.labour import (
+    CHANGES_A_PLAN,
+    DROPS,
+    PIPELINE,
+    ROUTE,
+    TABLES_A_PLAN,
+    halves,
+    labour,
+    labour_until_killed,
+)
 from tests.support.victims import SERVER, assert_killed, start
 
 from hakiri.catalog.contract.push import PushTally
 
 KILLS = 24
 MOST_WRITES = 12
-PLANS = 12  # more than what all those who are killed can do
+PLANS = 24  # about what all those who are killed can do
 LONGEST_WRITE_SECONDS = 0.01
 READER_PAUSE_SECONDS = 0.002
 
@@ -57,7 +66,7 @@ def kill_in_turn(ground: Ground, turn: int, chance: random.Random) -> None:
     """Let a process work on the plans, and kill it somewhere between two of its first writes."""
     ours, theirs = SERVER.Pipe(duplex=False)
     with ours:
-        process = start(labour, ground, turn, PLANS, theirs)
+        process = start(labour_until_killed, ground, turn, PLANS, theirs)
         theirs.close()
         for _ in range(chance.randint(1, MOST_WRITES)):
             ours.recv()

@@ -207,7 +207,7 @@ def test_a_postgres_that_nobody_answers_for_is_told(run: Run) -> None:
     code, status, found, hint = catalog_of(outcome)
     assert (code, status) == (1, "failed")
     assert found.startswith("the catalog `postgresql://127.0.0.1:1/db#hakiri_` cannot be reached: ")
-    assert hint.startswith("check `catalog.url` and that the server is up")
+    assert hint.startswith("check host, database, user and password of `catalog.url` and that the server")
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, NoReturn
 
 from tests.support.grounds import T0, TTL, Dump, Ground, opened
 
@@ -45,6 +45,13 @@ def labour(ground: Ground, turn: int, plans: int, told: Connection) -> None:
             if not catalog.push.was_delivered(ROUTE, changes_of(plan)[-1]):
                 worker.do(plan)
         catalog.runs.end(run, RunOutcome(status=RunStatus.SUCCESS), now)
+
+
+def labour_until_killed(ground: Ground, turn: int, plans: int, told: Connection) -> NoReturn:
+    """The same, and who has done it all before he is killed goes on telling."""
+    labour(ground, turn, plans, told)
+    while True:
+        told.send("idle")
 
 
 def changes_of(plan: int) -> list[Change]:

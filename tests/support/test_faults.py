@@ -12,7 +12,7 @@ from tests.support.writes import held_chunk
 
 from hakiri.catalog.sql.database import Database
 
-POINTS_OF_A_NUMBER = ("count_on", "first_count", BEFORE_COMMIT, AFTER_COMMIT)
+POINTS_OF_A_NUMBER = ("count_on", BEFORE_COMMIT, AFTER_COMMIT)
 
 
 @pytest.fixture
