@@ -29,18 +29,18 @@ $(STAMP): pyproject.toml
 demo: $(STAMP)  ## Make a project, plan it, and run a Spark job over its sample data
 	@$(BIN)/python scripts/demo.py
 
-check: $(STAMP)  ## Format, lint, types, architecture, and the tests that need no JVM
+check: $(STAMP)  ## Format, lint, types, architecture, and the fast tests
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
-	@$(BIN)/pytest -q -m "not spark and not cluster"
+	@$(BIN)/pytest -q -m "not proof and not spark and not cluster"
 
-test: $(STAMP)  ## All tests: fast ones first, then Spark, then real clusters
+test: $(STAMP)  ## All tests: fast ones first, then the proofs of the catalog, Spark, and real clusters
 	@$(BIN)/pytest -q
 
-test-fast: $(STAMP)  ## Only the tests that need no JVM
-	@$(BIN)/pytest -q -m "not spark and not cluster"
+test-fast: $(STAMP)  ## Only the fast tests
+	@$(BIN)/pytest -q -m "not proof and not spark and not cluster"
 
 bench: $(STAMP)  ## Measure, and print ratios taken in this one run
 	@$(BIN)/python -m bench

@@ -17,7 +17,7 @@ from hakiri.engine import Engine, EngineConfig, EngineHome, session, stop_server
 if TYPE_CHECKING:
     from tests.support.postgres import PostgresServer
 
-COSTS = ("cluster", "spark")
+COSTS = ("cluster", "spark", "proof")
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and every process they start
 # would inherit that. Some of those are sent one.
@@ -33,7 +33,7 @@ class Unwatched:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Fast tests first, so that a mistake shows in seconds; processes of their own last."""
+    """Fast tests first, so that a mistake shows in seconds; Spark processes of their own last."""
     items.sort(key=lambda item: [item.get_closest_marker(mark) is not None for mark in COSTS])
 
 

@@ -17,6 +17,8 @@ from tests.support.writes import REPEATABLE, WRITES, Write
 if TYPE_CHECKING:
     from tests.support.postgres import PostgresServer
 
+pytestmark = pytest.mark.proof
+
 READS = {
     *("all", "children", "current", "due", "epoch", "files", "find", "get", "latest", "log"),
     *("log_of_pipeline", "page", "parents", "revision", "sidecars", "spec", "tally", "was_delivered"),

@@ -17,7 +17,7 @@ from hakiri.catalog.testing.workers import Deed, Job, Journal, work_as_threads
 from hakiri.core.clock import SystemClock
 
 # Two thousand durable writes by a hundred processes: seconds on a quiet machine, more on a busy one.
-pytestmark = pytest.mark.timeout(180)
+pytestmark = [pytest.mark.proof, pytest.mark.timeout(180)]
 CHUNKS = 60
 WORKERS = 12
 CAP = 2

@@ -17,6 +17,8 @@ from hakiri.catalog.testing import Opener, UrlOpener
 from hakiri.catalog.testing.calls import Call
 from hakiri.catalog.testing.histories import HANDLES, HistoryContract, check_histories
 
+pytestmark = pytest.mark.proof
+
 FEWER_HISTORIES = 50
 ENOUGH_HISTORIES = 100  # in so many, any of the broken catalogs is found out
 NO_ORDER = "no order of these calls|the number of the second"

@@ -26,6 +26,8 @@ from tests.support.victims import SERVER, assert_killed, start
 
 from hakiri.catalog.contract.push import PushTally
 
+pytestmark = pytest.mark.proof
+
 KILLS = 24
 MOST_WRITES = 12
 PLANS = 24  # about what all those who are killed can do

@@ -14,7 +14,7 @@ from tests.support.writes import REPEATABLE, WRITES, Write
 
 from hakiri.catalog.errors import CommitUnknown
 
-pytestmark = pytest.mark.spec("AD-011")
+pytestmark = [pytest.mark.proof, pytest.mark.spec("AD-011")]
 
 each_write = pytest.mark.parametrize("write", WRITES, ids=lambda write: write.name)
 

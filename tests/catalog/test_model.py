@@ -24,6 +24,8 @@ from hakiri.catalog.errors import CatalogRefused
 from hakiri.catalog.testing.base import UrlOpener
 from hakiri.core.ids import ChunkId, IndexId, NodeId, PipelineId
 
+pytestmark = pytest.mark.proof
+
 EXAMPLES = {"sqlite": 80, "postgres": 20}
 INDEXES = (IndexId("pk-id"), IndexId("vector-body"))
 

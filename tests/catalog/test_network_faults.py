@@ -18,7 +18,7 @@ from hakiri.catalog.contract.revocations import Scope
 from hakiri.catalog.errors import CatalogUnreachable, CommitUnknown
 from hakiri.catalog.postgres.database import _TIDY_EVERY
 
-pytestmark = pytest.mark.spec("AD-011")
+pytestmark = [pytest.mark.proof, pytest.mark.spec("AD-011")]
 
 LAST_BYTES = 24
 WAITING = "SELECT count(*) FROM pg_stat_activity WHERE cardinality(pg_blocking_pids(pid)) > 0"

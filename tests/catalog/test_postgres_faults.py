@@ -36,7 +36,7 @@ from hakiri.catalog.errors import (
 from hakiri.catalog.postgres.words import is_lost
 from hakiri.core.ids import NodeId, PipelineId, RunId
 
-pytestmark = pytest.mark.spec("AD-011")
+pytestmark = [pytest.mark.proof, pytest.mark.spec("AD-011")]
 
 WORKERS = 8
 CHUNKS = 48

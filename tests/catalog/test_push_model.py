@@ -30,6 +30,8 @@ from hakiri.catalog.sql.database import Database
 from hakiri.catalog.sql.push import SqlPushQueue
 from hakiri.core.ids import NodeId, SnapshotId
 
+pytestmark = pytest.mark.proof
+
 TTL = timedelta(minutes=10)
 EXAMPLES = {"sqlite": 60, "postgres": 20}
 STEPS = 40

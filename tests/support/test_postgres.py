@@ -23,6 +23,8 @@ from tests.support.postgres import (
     running_processes,
 )
 
+pytestmark = pytest.mark.proof
+
 ROOT = Path(__file__).resolve().parents[2]
 ENDED_BY_SIGKILL = """
 import time
