@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
-from tests.support.databases import BACKENDS, database_of
 
 from hakiri.catalog.sql.counters import SqlCounters
 from hakiri.catalog.sql.database import Database
-
-
-@pytest.fixture(params=BACKENDS)
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    database = database_of(request, tmp_path)
-    yield database
-    database.close()
 
 
 def test_a_counter_begins_at_one(database: Database) -> None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from itertools import product
-from pathlib import Path
 
 import pytest
-from tests.support.databases import BACKENDS, T0, database_of
+from tests.support.databases import T0
 
 from hakiri.catalog.contract.files import (
     FileQuery,
@@ -27,13 +25,6 @@ from hakiri.catalog.sql.files import FILES_A_STATEMENT, SqlFiles
 
 MINUTE = timedelta(minutes=1)
 MANY = 100_000
-
-
-@pytest.fixture(params=BACKENDS)
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    database = database_of(request, tmp_path)
-    yield database
-    database.close()
 
 
 @pytest.fixture

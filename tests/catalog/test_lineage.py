@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
-from tests.support.databases import BACKENDS, T0, database_of
+from tests.support.databases import T0
 
 from hakiri.catalog.contract.lineage import Edge, EdgeKind
 from hakiri.catalog.errors import UnstorableText
@@ -18,13 +16,6 @@ from hakiri.catalog.sql.lineage import EDGES_A_STATEMENT, SqlLineage, add_edges
 from hakiri.core.ids import RunId
 
 CHILD, PARENT = RunId("child"), RunId("parent")
-
-
-@pytest.fixture(params=BACKENDS)
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    database = database_of(request, tmp_path)
-    yield database
-    database.close()
 
 
 def edge(child: str = CHILD, parent: str = PARENT, kind: EdgeKind = EdgeKind.CHUNK, **fields: object) -> Edge:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, is_dataclass
 from typing import Any
 
 import pytest
 from tests.support.grounds import CHANCE, IMPATIENT, opened
-from tests.support.lines import ALWAYS, COMMIT, CONNECTED, Line, new_line
-from tests.support.postgres import PostgresServer
+from tests.support.lines import ALWAYS, COMMIT, CONNECTED, Line
 from tests.support.writes import REPEATABLE, WRITES, Write
 
 from hakiri.catalog.errors import CommitUnknown
@@ -17,18 +16,6 @@ from hakiri.catalog.errors import CommitUnknown
 pytestmark = [pytest.mark.proof, pytest.mark.spec("AD-011")]
 
 each_write = pytest.mark.parametrize("write", WRITES, ids=lambda write: write.name)
-
-
-@pytest.fixture(scope="module")
-def shared_line(postgres_server: PostgresServer) -> Iterator[Line]:
-    with new_line(postgres_server) as line:
-        yield line
-
-
-@pytest.fixture
-def line(shared_line: Line) -> Iterator[Line]:
-    yield shared_line
-    shared_line.proxy.heal()
 
 
 def without_chance(result: Any) -> Any:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 
 import pytest
 from tests.support.grounds import IMPATIENT, T0, opened
-from tests.support.lines import ALWAYS, BEGIN, COMMIT, Line, new_line
-from tests.support.postgres import PostgresServer, is_soon
+from tests.support.lines import ALWAYS, BEGIN, COMMIT, Line
+from tests.support.postgres import is_soon
 from tests.support.proxy import Side
 from tests.support.sessions import alter_database, number, session_on
 from tests.support.writes import HeldChunk, held_chunk
@@ -23,18 +22,6 @@ pytestmark = [pytest.mark.proof, pytest.mark.spec("AD-011")]
 LAST_BYTES = 24
 WAITING = "SELECT count(*) FROM pg_stat_activity WHERE cardinality(pg_blocking_pids(pid)) > 0"
 SCOPE = Scope(project="shop", tenant="t", principal_class="agent")
-
-
-@pytest.fixture(scope="module")
-def shared_line(postgres_server: PostgresServer) -> Iterator[Line]:
-    with new_line(postgres_server) as line:
-        yield line
-
-
-@pytest.fixture
-def line(shared_line: Line) -> Iterator[Line]:
-    yield shared_line
-    shared_line.proxy.heal()
 
 
 @pytest.mark.spec("AD-003")

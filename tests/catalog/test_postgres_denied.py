@@ -26,20 +26,11 @@ WRONG_PASSWORD = "open barley"
 HINT = "check the user and password of `catalog.url` and the rights of that user"
 
 
-@pytest.fixture(scope="module")
-def ground(postgres_server: PostgresServer) -> Iterator[PostgresGround]:
-    database = postgres_server.create_database()
-    ground = PostgresGround(postgres_server.url(database), "test")
-    ground.migrate()
-    yield ground
-    postgres_server.drop_database(database)
-
-
 @pytest.fixture
-def guest(ground: PostgresGround) -> Iterator[str]:
+def guest(postgres_ground: PostgresGround) -> Iterator[str]:
     """A user who may use the catalog, and no more."""
     name = f"guest_{token_hex(6)}"
-    with session_on(ground) as session:
+    with session_on(postgres_ground) as session:
         session.execute(f"CREATE ROLE {name} LOGIN PASSWORD '{PASSWORD}'".encode())
         session.execute(f"GRANT USAGE ON SCHEMA test TO {name}".encode())
         session.execute(
@@ -47,38 +38,38 @@ def guest(ground: PostgresGround) -> Iterator[str]:
         )
         session.execute(f"GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA test TO {name}".encode())
     yield name
-    with session_on(ground) as session:
+    with session_on(postgres_ground) as session:
         session.execute(f"DROP OWNED BY {name}".encode())
         session.execute(f"DROP ROLE {name}".encode())
 
 
-def as_user(ground: PostgresGround, user: str) -> PostgresGround:
-    return replace(ground, url=ground.url.replace("postgres@", f"{user}@"))
+def as_user(postgres_ground: PostgresGround, user: str) -> PostgresGround:
+    return replace(postgres_ground, url=postgres_ground.url.replace("postgres@", f"{user}@"))
 
 
-def denied(ground: PostgresGround) -> CatalogDenied:
+def denied(postgres_ground: PostgresGround) -> CatalogDenied:
     """The error that a new handle ends in."""
-    with opened(ground, IMPATIENT) as catalog, pytest.raises(CatalogDenied) as failed:
+    with opened(postgres_ground, IMPATIENT) as catalog, pytest.raises(CatalogDenied) as failed:
         catalog.number("n")
     assert failed.value.hint == HINT
     return failed.value
 
 
-def test_a_user_with_the_rights_may_write(ground: PostgresGround, guest: str) -> None:
-    with opened(as_user(ground, guest)) as catalog:
+def test_a_user_with_the_rights_may_write(postgres_ground: PostgresGround, guest: str) -> None:
+    with opened(as_user(postgres_ground, guest)) as catalog:
         assert catalog.number("with rights") == 1
 
 
-def test_an_unknown_user_is_denied(ground: PostgresGround) -> None:
-    error = denied(as_user(ground, "nobody_known"))
+def test_an_unknown_user_is_denied(postgres_ground: PostgresGround) -> None:
+    error = denied(as_user(postgres_ground, "nobody_known"))
 
     assert str(error) == f"the catalog `postgresql://test#test` denies access: {error.why}"
     assert error.why.endswith('FATAL:  role "nobody_known" does not exist')
 
 
-def test_an_unknown_database_is_denied(ground: PostgresGround) -> None:
-    known = urlsplit(ground.url).path
-    error = denied(replace(ground, url=ground.url.replace(known, "/nowhere")))
+def test_an_unknown_database_is_denied(postgres_ground: PostgresGround) -> None:
+    known = urlsplit(postgres_ground.url).path
+    error = denied(replace(postgres_ground, url=postgres_ground.url.replace(known, "/nowhere")))
 
     assert error.why.endswith('FATAL:  database "nowhere" does not exist')
 
@@ -93,11 +84,13 @@ def test_an_unknown_database_is_denied(ground: PostgresGround) -> None:
         ("REVOKE INSERT ON test.receipt FROM {}", "permission denied for table receipt"),
     ],
 )
-def test_a_user_without_a_right_is_denied(ground: PostgresGround, guest: str, taken: str, why: str) -> None:
-    with session_on(ground) as session:
+def test_a_user_without_a_right_is_denied(
+    postgres_ground: PostgresGround, guest: str, taken: str, why: str
+) -> None:
+    with session_on(postgres_ground) as session:
         session.execute(taken.format(guest).encode())
 
-    assert why in denied(as_user(ground, guest)).why
+    assert why in denied(as_user(postgres_ground, guest)).why
 
 
 @contextmanager
@@ -113,9 +106,9 @@ def asking_for_passwords(server: PostgresServer, database: str, user: str) -> It
 
 
 def test_a_wrong_password_is_denied_and_not_repeated(
-    ground: PostgresGround, postgres_server: PostgresServer, guest: str
+    postgres_ground: PostgresGround, postgres_server: PostgresServer, guest: str
 ) -> None:
-    database = urlsplit(ground.url).path[1:]
+    database = urlsplit(postgres_ground.url).path[1:]
     port = postgres_server.tcp_address[1]
 
     def opened_with(password: str) -> Catalog:
@@ -135,11 +128,11 @@ def test_a_wrong_password_is_denied_and_not_repeated(
     assert WRONG_PASSWORD not in "".join(traceback.format_exception(failed.value))
 
 
-def test_too_few_connections_for_all_are_shared_in_turn(ground: PostgresGround, guest: str) -> None:
-    with session_on(ground) as session:
+def test_too_few_connections_for_all_are_shared_in_turn(postgres_ground: PostgresGround, guest: str) -> None:
+    with session_on(postgres_ground) as session:
         session.execute(f"ALTER ROLE {guest} CONNECTION LIMIT 2".encode())
 
-    with opened(as_user(ground, guest)) as catalog, ThreadPoolExecutor(8) as pool:
+    with opened(as_user(postgres_ground, guest)) as catalog, ThreadPoolExecutor(8) as pool:
         numbers = list(pool.map(lambda _: catalog.number("shared"), range(40)))
 
     assert sorted(numbers) == list(range(1, 41))

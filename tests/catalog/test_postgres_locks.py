@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from tests.support.faults import FaultyDatabase
 from tests.support.grounds import IMPATIENT, T0, PostgresGround, catalog_on, opened
-from tests.support.postgres import PostgresServer, is_soon
+from tests.support.postgres import is_soon
 from tests.support.sessions import (
     AT_COMMIT,
     AT_STATEMENT,
@@ -30,18 +30,9 @@ LOCK = "SELECT * FROM pipeline_state FOR UPDATE"
 WAITING = "SELECT count(*) FROM pg_stat_activity WHERE cardinality(pg_blocking_pids(pid)) > 0"
 
 
-@pytest.fixture(scope="module")
-def ground(postgres_server: PostgresServer) -> Iterator[PostgresGround]:
-    database = postgres_server.create_database()
-    ground = PostgresGround(postgres_server.url(database), "test")
-    ground.migrate()
-    yield ground
-    postgres_server.drop_database(database)
-
-
 @pytest.fixture
-def session(ground: PostgresGround) -> Iterator[Session]:
-    with session_on(ground) as session:
+def session(postgres_ground: PostgresGround) -> Iterator[Session]:
+    with session_on(postgres_ground) as session:
         yield session
 
 
@@ -52,26 +43,28 @@ def full_text(error: CatalogError) -> str:
 @pytest.mark.parametrize("when", [AT_STATEMENT, AT_COMMIT], ids=["at a statement", "at COMMIT"])
 @pytest.mark.parametrize("code", ["40001", "40P01", "57P01"])
 def test_what_may_succeed_the_next_time_is_tried_again(
-    ground: PostgresGround, session: Session, code: str, when: str
+    postgres_ground: PostgresGround, session: Session, code: str, when: str
 ) -> None:
-    name, receipts = f"{code} {when}", ground.receipts()
-    with opened(ground) as catalog:
+    name, receipts = f"{code} {when}", postgres_ground.receipts()
+    with opened(postgres_ground) as catalog:
         with failing(session, code, when, once=True):
             assert catalog.number(name) == 1
         assert catalog.number(name) == 2
-        assert ground.receipts() == receipts + 2
+        assert postgres_ground.receipts() == receipts + 2
 
 
-def test_conflicts_that_do_not_end_are_not_tried_for_ever(ground: PostgresGround, session: Session) -> None:
-    with opened(ground, IMPATIENT) as catalog:
+def test_conflicts_that_do_not_end_are_not_tried_for_ever(
+    postgres_ground: PostgresGround, session: Session
+) -> None:
+    with opened(postgres_ground, IMPATIENT) as catalog:
         with failing(session, "40001", AT_COMMIT), pytest.raises(CatalogBusy):
             catalog.number("endless")
         assert catalog.number("endless") == 1
 
 
-def test_a_deadlock_is_solved_by_trying_again(ground: PostgresGround, session: Session) -> None:
+def test_a_deadlock_is_solved_by_trying_again(postgres_ground: PostgresGround, session: Session) -> None:
     alter_database(session, "SET deadlock_timeout = '10ms'")
-    database = FaultyDatabase(ground.database())
+    database = FaultyDatabase(postgres_ground.database())
     with catalog_on(database) as catalog, ThreadPoolExecutor(1) as other:
         crossed = declared(catalog, "crossed")
         catalog.schemas.record(step("crossed"), crossed, T0)
@@ -86,7 +79,7 @@ def test_a_deadlock_is_solved_by_trying_again(ground: PostgresGround, session: S
         def start_crossing() -> None:
             """Have the session wait for what the write has locked, which goes on to what the session has."""
             crossings.append(other.submit(cross))
-            with session_on(ground) as watcher:
+            with session_on(postgres_ground) as watcher:
                 assert is_soon(lambda: is_waiting(watcher, session.info.backend_pid))
 
         crossings: list[Future[None]] = []
@@ -100,8 +93,10 @@ def test_a_deadlock_is_solved_by_trying_again(ground: PostgresGround, session: S
         assert [change.version for change in catalog.schemas.log(table_of("crossed"))] == [1, 2]
 
 
-def test_a_lock_that_is_held_for_too_long_is_not_waited_for(ground: PostgresGround, session: Session) -> None:
-    with opened(ground, IMPATIENT) as catalog:
+def test_a_lock_that_is_held_for_too_long_is_not_waited_for(
+    postgres_ground: PostgresGround, session: Session
+) -> None:
+    with opened(postgres_ground, IMPATIENT) as catalog:
         locked = declared(catalog, "locked")
         with session.transaction():
             session.execute(LOCK)
@@ -117,10 +112,12 @@ def test_a_lock_that_is_held_for_too_long_is_not_waited_for(ground: PostgresGrou
     )
 
 
-def test_a_lock_that_is_let_go_in_time_is_waited_for(ground: PostgresGround, session: Session) -> None:
-    with opened(ground) as catalog, ThreadPoolExecutor(1) as other:
+def test_a_lock_that_is_let_go_in_time_is_waited_for(
+    postgres_ground: PostgresGround, session: Session
+) -> None:
+    with opened(postgres_ground) as catalog, ThreadPoolExecutor(1) as other:
         locked = declared(catalog, "locked a while")
-        with session.transaction(), session_on(ground) as watcher:
+        with session.transaction(), session_on(postgres_ground) as watcher:
             session.execute(LOCK)
             planning = other.submit(planned, catalog, "locked a while")
             assert is_soon(lambda: number(watcher, WAITING) == 1)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import count
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
-from tests.support.databases import BACKENDS, T0, database_of
+from tests.support.databases import T0
 
 from hakiri.catalog.contract.push import (
     Answer,
@@ -290,13 +288,6 @@ class PushMachine(RuleBasedStateMachine):
         assert self.push.tally(self.route) == self.list.tally()
         for state in PushState:
             assert self.push.page(self.route, state) == self.list.page(state)
-
-
-@pytest.fixture(params=BACKENDS)
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    database = database_of(request, tmp_path)
-    yield database
-    database.close()
 
 
 @pytest.mark.spec("OP-051")

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pickle
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
-from tests.support.databases import BACKENDS, T0, database_of
+from tests.support.databases import T0
 
 from hakiri.catalog.contract.revocations import Scope
 from hakiri.catalog.errors import (
@@ -31,13 +29,6 @@ PEOPLE = Scope("shop", "acme", "person")
 SECOND = timedelta(seconds=1)
 TICK = timedelta(microseconds=1)
 OUT_OF_REACH = CatalogUnreachable("postgresql://db", "no route to host")
-
-
-@pytest.fixture(params=BACKENDS)
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    database = database_of(request, tmp_path)
-    yield database
-    database.close()
 
 
 class Epochs:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
-from tests.support.databases import BACKENDS, T0, database_of
+from tests.support.databases import T0
 
 from hakiri.catalog.contract.schemas import SchemaChange, SchemaStep, TableSchema
 from hakiri.catalog.errors import CatalogRefused, SchemaMoved
@@ -21,13 +19,6 @@ from hakiri.core.ids import PipelineId, TableName
 ISSUES = TableName("issues")
 GITHUB = PipelineId("github")
 LATER = T0 + timedelta(minutes=1)
-
-
-@pytest.fixture(params=BACKENDS)
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    database = database_of(request, tmp_path)
-    yield database
-    database.close()
 
 
 def step(based_on: int, after: str = "{}", table: TableName = ISSUES, **fields: object) -> SchemaStep:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
-from tests.support.databases import BACKENDS, T0, database_of
+from tests.support.databases import T0
 
 from hakiri.catalog.contract.files import ScannedFile, Selection, file_id
 from hakiri.catalog.errors import CatalogRefused, SelectionExists, UnstorableText
@@ -28,13 +26,6 @@ DAILY = Selection(
     created_at=T0,
 )
 MANY = 100_000
-
-
-@pytest.fixture(params=BACKENDS)
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    database = database_of(request, tmp_path)
-    yield database
-    database.close()
 
 
 @pytest.fixture

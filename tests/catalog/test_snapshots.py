@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta, timezone
-from pathlib import Path
 
 import pytest
-from tests.support.databases import BACKENDS, T0, database_of
+from tests.support.databases import T0
 
 from hakiri.catalog.contract.snapshots import DoomedFile, Sidecar, Snapshot
 from hakiri.catalog.errors import (
@@ -27,13 +25,6 @@ from hakiri.core.ids import IndexId, RunId, SnapshotId, TableName
 ISSUES = TableName("issues")
 S1, S2 = SnapshotId("s1"), SnapshotId("s2")
 DAY = timedelta(days=1)
-
-
-@pytest.fixture(params=BACKENDS)
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    database = database_of(request, tmp_path)
-    yield database
-    database.close()
 
 
 def a_snapshot(snapshot: SnapshotId = S1, *, based_on: int = 0, indexes: tuple[str, ...] = ()) -> Snapshot:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from tests.support.databases import sqlite_database
-from tests.support.raw_sql import Attempt, about, attempts, statements
+from tests.support.raw_sql import Attempt, attempts, by_promise, statements
 
 REFUSED = attempts("refused.sql", "refused_sqlite.sql")
 TRIED = [*REFUSED, *attempts("unfit.sql", "unfit_sqlite.sql")]
@@ -64,76 +64,8 @@ def refuses(raw: sqlite3.Connection, attempt: Attempt) -> None:
         assert UNFIT.search(str(caught.value))
 
 
-@pytest.mark.spec("AD-004")
-@pytest.mark.parametrize("attempt", about(TRIED, "lineage"), ids=str)
-def test_lineage_is_append_only(raw: sqlite3.Connection, attempt: Attempt) -> None:
-    refuses(raw, attempt)
-
-
-@pytest.mark.spec("AD-002")
-@pytest.mark.parametrize("attempt", about(TRIED, "schema_history", "table_schema"), ids=str)
-def test_schema_versions_are_dense_and_never_go_back(raw: sqlite3.Connection, attempt: Attempt) -> None:
-    refuses(raw, attempt)
-
-
-@pytest.mark.spec("HC-025")
-@pytest.mark.parametrize("attempt", about(TRIED, "decided_by"), ids=str)
-def test_a_schema_step_is_decided_by_somebody(raw: sqlite3.Connection, attempt: Attempt) -> None:
-    refuses(raw, attempt)
-
-
-@pytest.mark.spec("AD-003")
-@pytest.mark.parametrize("attempt", about(TRIED, "pipeline_chunks"), ids=str)
-def test_a_chunk_is_claimed_by_one_worker_and_won_by_its_holder(
-    raw: sqlite3.Connection, attempt: Attempt
-) -> None:
-    refuses(raw, attempt)
-
-
-@pytest.mark.spec("HC-105")
-@pytest.mark.parametrize("attempt", about(TRIED, "pipeline_lease"), ids=str)
-def test_the_fence_of_a_lease_only_grows(raw: sqlite3.Connection, attempt: Attempt) -> None:
-    refuses(raw, attempt)
-
-
-@pytest.mark.spec("HP-060")
-@pytest.mark.parametrize("attempt", about(TRIED, "pipeline_cursor"), ids=str)
-def test_a_cursor_is_not_overwritten_by_an_earlier_claim(raw: sqlite3.Connection, attempt: Attempt) -> None:
-    refuses(raw, attempt)
-
-
-@pytest.mark.spec("HP-064")
-@pytest.mark.parametrize("attempt", about(TRIED, "pipeline_run"), ids=str)
-def test_a_run_that_has_ended_is_not_changed(raw: sqlite3.Connection, attempt: Attempt) -> None:
-    refuses(raw, attempt)
-
-
-@pytest.mark.spec("AD-005")
-@pytest.mark.parametrize("attempt", about(TRIED, "snapshot", "sidecar", "table_state"), ids=str)
-def test_a_snapshot_is_seen_with_its_sidecars_and_as_it_was_committed(
-    raw: sqlite3.Connection, attempt: Attempt
-) -> None:
-    refuses(raw, attempt)
-
-
-@pytest.mark.spec("AD-008")
-@pytest.mark.parametrize("attempt", about(TRIED, "revocation_epochs"), ids=str)
-def test_an_epoch_only_grows(raw: sqlite3.Connection, attempt: Attempt) -> None:
-    refuses(raw, attempt)
-
-
-@pytest.mark.parametrize("attempt", about(TRIED, "counter"), ids=str)
-def test_no_number_is_given_twice(raw: sqlite3.Connection, attempt: Attempt) -> None:
-    refuses(raw, attempt)
-
-
-@pytest.mark.parametrize("attempt", about(TRIED, "cf_selection"), ids=str)
-def test_specs_and_selections_are_not_changed(raw: sqlite3.Connection, attempt: Attempt) -> None:
-    refuses(raw, attempt)
-
-
-@pytest.mark.parametrize("attempt", about(TRIED, "push_batch"), ids=str)
-def test_the_fence_of_a_batch_only_grows(raw: sqlite3.Connection, attempt: Attempt) -> None:
+@pytest.mark.parametrize("attempt", by_promise(TRIED), ids=str)
+def test_the_store_refuses_what_breaks_a_promise(raw: sqlite3.Connection, attempt: Attempt) -> None:
     refuses(raw, attempt)
 
 
