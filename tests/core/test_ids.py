@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hakiri.core.ids import EPOCH, fresh_entropy, fresh_token, new_uuid7
+from hakiri.core.ids import EPOCH, fresh_entropy, fresh_nonce, fresh_token, new_uuid7
 
 MOMENTS = st.integers(0, 250_000_000_000_000_000).map(lambda us: EPOCH + timedelta(microseconds=us))
 ENTROPY = st.binary(min_size=8, max_size=8)
@@ -62,3 +62,10 @@ def test_entropy_and_tokens_are_fresh_each_time() -> None:
     assert len({fresh_entropy() for _ in range(100)}) == 100
     assert len(fresh_token()) == 64
     assert fresh_token() != fresh_token()
+
+
+def test_nonces_are_128_bits_and_never_equal() -> None:
+    nonces = {fresh_nonce() for _ in range(1000)}
+
+    assert len(nonces) == 1000
+    assert {len(bytes.fromhex(nonce)) for nonce in nonces} == {16}

@@ -36,8 +36,11 @@ class Place(Protocol):
     def migrate(self, now: datetime) -> tuple[int, ...]:
         """Make or update what is there, and return the numbers of the steps taken. Raises CatalogTooNew."""
 
-    def open(self) -> Catalog:
-        """The catalog, if it has the version of this program. Raises CatalogTooOld, CatalogTooNew."""
+    def open(self, *, migrated_at: datetime | None = None) -> Catalog:
+        """The catalog, if it has the version of this program; migrated first if a time for that is given.
+
+        Raises CatalogTooOld, CatalogTooNew.
+        """
 
 
 class Backend(NamedTuple):
@@ -84,6 +87,4 @@ def catalog_place(url: str, *, project: str, base: Path) -> Place:
 
 def open_catalog(url: str, *, project: str, base: Path, now: datetime) -> Catalog:
     """The catalog at the URL, made or brought up to date first by whoever comes first."""
-    place = catalog_place(url, project=project, base=base)
-    place.migrate(now)
-    return place.open()
+    return catalog_place(url, project=project, base=base).open(migrated_at=now)

@@ -46,3 +46,8 @@ def fresh_entropy() -> bytes:
 def fresh_token() -> str:
     """A text of 256 random bits that nobody can guess, for what only its holder may open."""
     return os.urandom(32).hex()
+
+
+def fresh_nonce() -> str:
+    """A text of 128 random bits that no other will equal, for telling apart what looks the same."""
+    return os.urandom(16).hex()

@@ -17,7 +17,7 @@ from hakiri.catalog.postgres.words import first_line, is_in_the_way, is_lost
 from hakiri.catalog.sql.database import Result, Row, Transaction, storable
 from hakiri.catalog.sql.statements import statements_for
 from hakiri.core.backoff import Backoff
-from hakiri.core.ids import fresh_token
+from hakiri.core.ids import fresh_nonce
 
 WAITS = Backoff(first_seconds=0.01, longest_seconds=1.0, budget_seconds=30)
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
@@ -141,7 +141,7 @@ class _Receipt:
     def __init__(self, schema: str, transaction: Callable[[Connection], PostgresTransaction]) -> None:
         self._transaction = transaction
         self._begin = sql.SQL("BEGIN ISOLATION LEVEL READ COMMITTED; INSERT INTO {} (id) VALUES ({})").format(
-            sql.Identifier(schema, "receipt"), sql.Literal(fresh_token()[:32])
+            sql.Identifier(schema, "receipt"), sql.Literal(fresh_nonce())
         )
         self._sent: list[object] = []
 

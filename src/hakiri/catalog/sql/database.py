@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from enum import Enum
+from itertools import islice
 from typing import Any, Protocol, TypeVar
 
 from hakiri.catalog.errors import UnstorableText
@@ -13,6 +14,7 @@ from hakiri.catalog.errors import UnstorableText
 Row = Mapping[str, Any]
 Values = Mapping[str, object]
 Result = TypeVar("Result")
+Item = TypeVar("Item")
 
 
 class Transaction(Protocol):
@@ -78,6 +80,13 @@ def listed(name: str, rows: Iterable[tuple[object, ...]]) -> str:
     """
     checked = ([storable(name, value) for value in row] for row in rows)
     return json.dumps({str(number): row for number, row in enumerate(checked)}, ensure_ascii=False)
+
+
+def parts_of(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """The items in their order, at most so many at a time."""
+    remaining = iter(items)
+    while part := list(islice(remaining, size)):
+        yield part
 
 
 def legible(message: str | None) -> str | None:

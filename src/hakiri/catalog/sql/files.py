@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from itertools import islice
 from operator import itemgetter
 
 from hakiri.catalog.contract.files import FileQuery, KnownFile, ScannedFile, ScanTally, extension_of, file_id
 from hakiri.catalog.sql.counters import count_on
-from hakiri.catalog.sql.database import Database, Row, Transaction, listed, moment, moment_or_none
+from hakiri.catalog.sql.database import Database, Row, Transaction, listed, moment, moment_or_none, parts_of
 from hakiri.core.ids import FileId
 
 FILES_A_STATEMENT = 10_000
@@ -48,7 +47,9 @@ class SqlFiles:
             # In order, so that two scans of the same sources wait for each other and not crosswise.
             for source in sorted({file.source for file in seen.values()}):
                 _lock_source(tx, source)
-            tallies = [_note(tx, part, labels, now) for part in _parts(seen)]
+            tallies = [
+                _note(tx, dict(part), labels, now) for part in parts_of(seen.items(), FILES_A_STATEMENT)
+            ]
             if len(seen) >= FILES_A_STATEMENT:
                 tx.run("learn_files")
             return ScanTally(
@@ -196,9 +197,3 @@ def _known(row: Row, tags: frozenset[str]) -> KnownFile:
 
 def _listed(files: Iterable[str]) -> str:
     return listed("file", ((file,) for file in files))
-
-
-def _parts(files: Mapping[FileId, ScannedFile]) -> Iterator[dict[FileId, ScannedFile]]:
-    remaining = iter(files.items())
-    while part := dict(islice(remaining, FILES_A_STATEMENT)):
-        yield part

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from itertools import islice
 
 from hakiri.catalog.contract.lineage import Edge, EdgeKind
-from hakiri.catalog.sql.database import Database, Row, Transaction, listed, moment
+from hakiri.catalog.sql.database import Database, Row, Transaction, listed, moment, parts_of
 from hakiri.core.ids import RunId
 
 EDGES_A_STATEMENT = 10_000
@@ -47,11 +46,8 @@ def add_edges(tx: Transaction, edges: Iterable[Edge]) -> int:
 
 
 def _add(tx: Transaction, rows: list[tuple[str | None, ...]], at: datetime) -> int:
-    remaining = iter(rows)
-    added = 0
-    while part := list(islice(remaining, EDGES_A_STATEMENT)):
-        added += tx.run("add_edges", edges=listed("edge", part), at=at)
-    return added
+    parts = parts_of(rows, EDGES_A_STATEMENT)
+    return sum(tx.run("add_edges", edges=listed("edge", part), at=at) for part in parts)
 
 
 def _key(edge: Edge) -> tuple[str, ...]:

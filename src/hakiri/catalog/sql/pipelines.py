@@ -8,9 +8,7 @@ from hakiri.catalog.contract.leases import UNDECLARED_KIND, CursorKind, Lease
 from hakiri.catalog.contract.pipelines import Phase, PipelineState
 from hakiri.catalog.errors import LeaseLost, LeaseRequired, PhaseMoved
 from hakiri.catalog.sql.database import Database, Row, Transaction, built, moment, sure
-from hakiri.core.ids import EPOCH, NodeId, PipelineId, fresh_token
-
-NONCE_CHARACTERS = 32
+from hakiri.core.ids import EPOCH, NodeId, PipelineId, fresh_nonce
 
 
 def lock_pipeline(tx: Transaction, pipeline: PipelineId, now: datetime) -> Row:
@@ -47,7 +45,7 @@ def acquire_lease(
         pipeline=pipeline,
         node=node,
         until=now + ttl,
-        nonce=fresh_token()[:NONCE_CHARACTERS],
+        nonce=fresh_nonce(),
         now=now,
     )
     return _lease(sure(taken))

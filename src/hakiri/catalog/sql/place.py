@@ -44,8 +44,11 @@ class SqlPlace:
     def migrate(self, now: datetime) -> tuple[int, ...]:
         return bring_up_to_date(self._target, self._migrations, now)
 
-    def open(self) -> Catalog:
-        refuse_other_versions(self._target, self._migrations)
+    def open(self, *, migrated_at: datetime | None = None) -> Catalog:
+        if migrated_at is None:
+            refuse_other_versions(self._target, self._migrations)
+        else:
+            self.migrate(migrated_at)
         info = CatalogInfo(
             backend=self.backend,
             location=self.location,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from itertools import islice
 
 from hakiri.catalog.contract.push import (
     Answer,
@@ -18,13 +17,12 @@ from hakiri.catalog.contract.push import (
     Route,
 )
 from hakiri.catalog.errors import AnswerMissing, LeaseLost
-from hakiri.catalog.sql.database import Database, Row, Transaction, legible, listed, moment, sure
+from hakiri.catalog.sql.database import Database, Row, Transaction, legible, listed, moment, parts_of, sure
 from hakiri.catalog.sql.push_route import RouteState, lock_route, save_route
 from hakiri.catalog.sql.push_rules import Entry, admit, choose, in_order, settle, without_rows_in_flight
-from hakiri.core.ids import NodeId, SnapshotId, fresh_token
+from hakiri.core.ids import NodeId, SnapshotId, fresh_nonce
 
 CHANGES_A_STATEMENT = 10_000
-BATCH_ID_DIGITS = 32
 _BEFORE_ALL = ChangeKey(-(2**63), "")
 _QUEUED = (
     "sink",
@@ -57,7 +55,7 @@ class SqlPushQueue:
                 tx.run("add_route", **route._asdict())
                 state = lock_route(tx, route) or RouteState(route=route)
             admitted = 0
-            parts = list(_parts(newest))
+            parts = [dict(part) for part in parts_of(newest.items(), CHANGES_A_STATEMENT)]
             for number, part in enumerate(parts):
                 state, count = _admit(tx, state, part, now)
                 admitted += count
@@ -74,7 +72,7 @@ class SqlPushQueue:
     ) -> PushBatch | None:
         if limit < 1:
             raise ValueError(f"a batch has room for one change or more, not for {limit}")
-        fresh = fresh_token()[:BATCH_ID_DIGITS]
+        fresh = fresh_nonce()
 
         def work(tx: Transaction) -> PushBatch | None:
             known = lock_route(tx, route)
@@ -338,9 +336,3 @@ def _listed(entries: Iterable[Entry]) -> str:
 
 def _listed_rows(rows: Iterable[int]) -> str:
     return listed("row", ((row,) for row in rows))
-
-
-def _parts(changes: Mapping[ChangeKey, Change]) -> Iterator[dict[ChangeKey, Change]]:
-    remaining = iter(changes.items())
-    while part := dict(islice(remaining, CHANGES_A_STATEMENT)):
-        yield part

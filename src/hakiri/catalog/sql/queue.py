@@ -19,9 +19,9 @@ from hakiri.catalog.sql.database import (
     moment_or_none,
 )
 from hakiri.catalog.sql.lineage import add_edges
-from hakiri.catalog.sql.pipelines import NONCE_CHARACTERS, lock_pipeline, lock_pipeline_under
+from hakiri.catalog.sql.pipelines import lock_pipeline, lock_pipeline_under
 from hakiri.catalog.sql.schemas import take_step
-from hakiri.core.ids import NodeId, PipelineId, RunId, fresh_token
+from hakiri.core.ids import NodeId, PipelineId, RunId, fresh_nonce
 
 
 class SqlChunkQueue:
@@ -41,7 +41,7 @@ class SqlChunkQueue:
         parallelism: int | None = None,
         under: Lease | None = None,
     ) -> ChunkAttempt | None:
-        nonce = fresh_token()[:NONCE_CHARACTERS]
+        nonce = fresh_nonce()
 
         def work(tx: Transaction) -> ChunkAttempt | None:
             state = lock_pipeline_under(tx, pipeline, under, now)
