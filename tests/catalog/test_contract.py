@@ -14,10 +14,10 @@ from tests.support.contract import methods, roles
 
 from hakiri.catalog import Catalog, open_catalog
 from hakiri.catalog.contract.chunks import ChunkAttempt, ChunkCommit, NewChunk
-from hakiri.catalog.contract.leases import CursorKind
 from hakiri.catalog.contract.runs import RunOutcome, RunStatus
 from hakiri.catalog.contract.schemas import SchemaStep
 from hakiri.catalog.errors import LeaseLost
+from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import NodeId, PipelineId, RunId, TableName
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)

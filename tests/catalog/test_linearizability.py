@@ -10,11 +10,12 @@ import pytest
 
 from hakiri.catalog.contract.chunks import ChunkAttempt, ChunkCommit, ChunkTally, NewChunk
 from hakiri.catalog.contract.cursors import Cursor
-from hakiri.catalog.contract.leases import CursorKind, Lease
+from hakiri.catalog.contract.leases import Lease
 from hakiri.catalog.testing.calls import Call, Refusal
 from hakiri.catalog.testing.histories import History, find_faults
 from hakiri.catalog.testing.linearizability import Event, find_deviation
 from hakiri.catalog.testing.pipeline_model import new_pipeline, predict
+from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import ChunkId, NodeId, PipelineId, RunId, TableName
 
 T0 = datetime(2026, 5, 11, 8, 0, tzinfo=UTC)

@@ -16,12 +16,13 @@ from tests.support.catalog_machine import CatalogMachine, check_machine, either,
 from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.chunks import ChunkAttempt, ChunkCommit, ChunkError, ChunkStatus, NewChunk
 from hakiri.catalog.contract.cursors import Cursor
-from hakiri.catalog.contract.leases import CursorKind, Lease
+from hakiri.catalog.contract.leases import Lease
 from hakiri.catalog.contract.pipelines import Phase
 from hakiri.catalog.contract.runs import Run, RunOutcome, RunStatus, StartedRun
 from hakiri.catalog.contract.snapshots import DoomedFile, Sidecar, Snapshot
 from hakiri.catalog.errors import CatalogRefused
 from hakiri.catalog.testing.base import UrlOpener
+from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import ChunkId, IndexId, NodeId, PipelineId
 
 pytestmark = pytest.mark.proof

@@ -14,7 +14,7 @@ import pytest
 
 from hakiri.catalog import Catalog, open_catalog
 from hakiri.catalog.contract.chunks import ChunkAttempt, ChunkCommit, NewChunk
-from hakiri.catalog.contract.leases import CursorKind
+from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import NodeId, PipelineId, RunId, TableName
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)

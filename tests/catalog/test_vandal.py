@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 
-from hakiri.catalog.contract.leases import CursorKind
 from hakiri.catalog.contract.revocations import Scope
 from hakiri.catalog.testing import SqlVandal, UrlOpener, Vandal
 from hakiri.catalog.testing.samples import (
@@ -33,6 +32,7 @@ from hakiri.catalog.testing.samples import (
     snapshot_of,
     step,
 )
+from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import SnapshotId
 
 if TYPE_CHECKING:

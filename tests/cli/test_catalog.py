@@ -22,7 +22,6 @@ import pytest
 
 from hakiri.catalog import errors, open_catalog
 from hakiri.catalog.contract.chunks import ChunkCommit, ChunkError, NewChunk
-from hakiri.catalog.contract.leases import CursorKind
 from hakiri.catalog.contract.lineage import Edge, EdgeKind
 from hakiri.catalog.contract.pipelines import Phase
 from hakiri.catalog.contract.runs import RunOutcome, RunStatus
@@ -30,6 +29,7 @@ from hakiri.catalog.contract.upkeep import Invariant
 from hakiri.catalog.sql.migrations import Migration, migrations_of
 from hakiri.catalog.sqlite import place as sqlite_place
 from hakiri.cli.promises import PROMISES
+from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import NodeId, PipelineId, RunId, TableName
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.chunks import ChunkAttempt, ChunkCommit, ChunkError, NewChunk
 from hakiri.catalog.contract.cursors import Cursor
 from hakiri.catalog.contract.files import ScannedFile, Selection, file_id
-from hakiri.catalog.contract.leases import CursorKind, Lease
+from hakiri.catalog.contract.leases import Lease
 from hakiri.catalog.contract.lineage import Edge, EdgeKind
 from hakiri.catalog.contract.pipelines import Phase
 from hakiri.catalog.contract.push import Answer, Change, ChangeKey, PushBatch, Route, Verdict
@@ -21,6 +21,7 @@ from hakiri.catalog.contract.runs import Run, RunOutcome, RunStatus, StartedRun
 from hakiri.catalog.contract.schemas import SchemaStep
 from hakiri.catalog.contract.snapshots import DoomedFile, Sidecar, Snapshot
 from hakiri.catalog.errors import RunExists
+from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import (
     ChunkId,
     IndexId,

@@ -1,4 +1,4 @@
-"""What can be wrong with a source before a row is read."""
+"""What can go wrong with a source: in its declaration, and while it is read."""
 
 from __future__ import annotations
 
@@ -11,12 +11,29 @@ class UnknownConnector(HakiriError):
     code = "sources.unknown_connector"
     exit_code = ExitCode.USAGE
 
-    def __init__(self, connector: str, known: Sequence[str], place: Place) -> None:
+    def __init__(
+        self, connector: str, known: Sequence[str], place: Place, *, meant: str | None = None
+    ) -> None:
         self.connector = connector
         super().__init__(
-            f"there is no connector `{connector}` in this version",
+            f"there is no connector `{connector}`",
             places=[place],
-            hint=f"use one of: {', '.join(known)}",
+            hint=f"did you mean `{meant}`?" if meant else f"use one of: {', '.join(known)}",
+        )
+
+
+class BrokenConnector(HakiriError):
+    """A connector of the project or of a package that cannot be loaded."""
+
+    code = "sources.broken_connector"
+    exit_code = ExitCode.USAGE
+
+    def __init__(self, connector: str, problem: str, place: Place) -> None:
+        self.connector = connector
+        super().__init__(
+            f"connector `{connector}` cannot be loaded: {problem}",
+            places=[place],
+            hint="mend it; `hakiri source new` shows how a connector looks",
         )
 
 
@@ -55,3 +72,48 @@ class UnreadableFile(HakiriError):
             places=[place],
             hint="mend or remove the file; --verbose shows Spark's whole message",
         )
+
+
+class ReadFailed(HakiriError):
+    """A source did not give what was asked of it. Raise one of the kinds below."""
+
+    code = "sources.read_failed"
+
+    def __init__(self, problem: str, *, hint: str = "") -> None:
+        super().__init__(problem, hint=hint)
+
+
+class TransientFailure(ReadFailed):
+    """It may work the next time: a time-out, a lost connection, a 500."""
+
+    code = "sources.transient"
+    retryable = True
+
+
+class PermanentFailure(ReadFailed):
+    """It will not work the next time either: a table that is not there, a request that makes no sense."""
+
+    code = "sources.permanent"
+
+
+class AuthExpired(ReadFailed):
+    """The source does not accept the credentials, or does not any more."""
+
+    code = "sources.auth_expired"
+
+
+class RateLimited(ReadFailed):
+    """The source asks to be left alone for a while."""
+
+    code = "sources.rate_limited"
+    retryable = True
+
+    def __init__(self, problem: str, *, seconds: float, hint: str = "") -> None:
+        self.seconds = seconds
+        super().__init__(problem, hint=hint)
+
+
+class SchemaIncompatible(ReadFailed):
+    """What the source gives cannot be brought into the form that is expected of it."""
+
+    code = "sources.schema_incompatible"

@@ -1,32 +1,14 @@
-"""Who may work on a pipeline alone: cursor kinds, and the lease that some of them need."""
+"""Who may work on a pipeline alone: the lease that some kinds of cursors need."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Protocol
 
 from hakiri.core.ids import NodeId, PipelineId
 
 LEASE_TTL = timedelta(minutes=10)
-
-
-class CursorKind(StrEnum):
-    """What a connector's cursor means, and so what two writers at once would do to it."""
-
-    MONOTONIC = "monotonic"
-    PARTITIONED_MONOTONIC = "partitioned-monotonic"
-    OPAQUE_TOKEN = "opaque-token"  # noqa: S105  (a kind of cursor, not a password)
-    SNAPSHOT_ID = "snapshot-id"
-
-    @property
-    def needs_lease(self) -> bool:
-        """Whether only one node at a time may run the pipeline."""
-        return self in (CursorKind.OPAQUE_TOKEN, CursorKind.SNAPSHOT_ID)
-
-
-UNDECLARED_KIND = CursorKind.OPAQUE_TOKEN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
-from hakiri.catalog.contract.leases import CursorKind
+from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import PipelineId
 
 

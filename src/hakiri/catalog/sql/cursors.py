@@ -6,10 +6,11 @@ from dataclasses import replace
 from datetime import datetime
 
 from hakiri.catalog.contract.cursors import Cursor
-from hakiri.catalog.contract.leases import CursorKind, Lease
+from hakiri.catalog.contract.leases import Lease
 from hakiri.catalog.contract.runs import RunStatus
 from hakiri.catalog.sql.database import Database, Row, Transaction, moment, sure
 from hakiri.catalog.sql.pipelines import lock_pipeline, lock_pipeline_under
+from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import PipelineId, RunId, TableName
 
 FROM_THE_START = "null"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from hakiri.catalog.contract.leases import UNDECLARED_KIND, CursorKind, Lease
+from hakiri.catalog.contract.leases import Lease
 from hakiri.catalog.contract.pipelines import Phase, PipelineState
 from hakiri.catalog.errors import LeaseLost, LeaseRequired, PhaseMoved
 from hakiri.catalog.sql.database import Database, Row, Transaction, built, moment, sure
+from hakiri.core.cursors import UNDECLARED_KIND, CursorKind
 from hakiri.core.ids import EPOCH, NodeId, PipelineId, fresh_nonce
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from hakiri.catalog.contract.leases import CursorKind
 from hakiri.catalog.contract.runs import Run, RunOutcome, RunStatus, StartedRun
 from hakiri.catalog.errors import RunEnded, RunExists, RunUnknown
 from hakiri.catalog.sql.database import (
@@ -18,6 +17,7 @@ from hakiri.catalog.sql.database import (
     sure,
 )
 from hakiri.catalog.sql.pipelines import acquire_lease, lock_pipeline
+from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import NodeId, PipelineId, RunId
 
 

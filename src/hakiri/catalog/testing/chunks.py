@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, given, settings
 
 from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.chunks import Chunk, ChunkError, ChunkStatus, ChunkTally, NewChunk
-from hakiri.catalog.contract.leases import CursorKind
 from hakiri.catalog.errors import UnstorableText
 from hakiri.catalog.testing.base import Contract
 from hakiri.catalog.testing.samples import (
@@ -27,6 +26,7 @@ from hakiri.catalog.testing.samples import (
     planned,
 )
 from hakiri.catalog.testing.workload import SOME_STEPS, Step, work_on
+from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import ChunkId, PipelineId
 
 

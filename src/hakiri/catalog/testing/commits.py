@@ -8,7 +8,6 @@ import pytest
 
 from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.chunks import ChunkAttempt, ChunkCommit, ChunkStatus, ChunkTally
-from hakiri.catalog.contract.leases import CursorKind
 from hakiri.catalog.contract.lineage import EdgeKind
 from hakiri.catalog.contract.upkeep import Invariant
 from hakiri.catalog.errors import CatalogError, LeaseLost, LeaseRequired, SchemaMoved
@@ -35,6 +34,7 @@ from hakiri.catalog.testing.samples import (
     step,
     tried,
 )
+from hakiri.core.cursors import CursorKind
 
 CURSOR = '{"id": 12834782}'
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.cursors import Cursor
-from hakiri.catalog.contract.leases import CursorKind
 from hakiri.catalog.contract.runs import RunStatus
 from hakiri.catalog.contract.upkeep import Invariant
 from hakiri.catalog.errors import LeaseLost, LeaseRequired
@@ -36,6 +35,7 @@ from hakiri.catalog.testing.samples import (
     run_id,
 )
 from hakiri.catalog.testing.vandal import Vandal, refuses_all
+from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import TableName
 
 SHAPES = (

@@ -12,13 +12,13 @@ import pytest
 
 from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.chunks import ChunkTally
-from hakiri.catalog.contract.leases import CursorKind
 from hakiri.catalog.testing.base import Opener
 from hakiri.catalog.testing.interference import ALL_CHUNKS, Disturber, Watcher, most_at_once
 from hakiri.catalog.testing.samples import PIPELINE, T0, TTL, planned
 from hakiri.catalog.testing.seeds import SeededContract, telling
 from hakiri.catalog.testing.workers import Deed, Job, Journal, Processes, work_as_threads
 from hakiri.core.clock import FixedClock, SystemClock
+from hakiri.core.cursors import CursorKind
 
 WORKERS = 100
 CHUNKS = 1000

@@ -17,7 +17,7 @@ import pytest
 from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.chunks import ChunkAttempt, ChunkCommit, ChunkError, NewChunk
 from hakiri.catalog.contract.cursors import Cursor
-from hakiri.catalog.contract.leases import CursorKind, Lease
+from hakiri.catalog.contract.leases import Lease
 from hakiri.catalog.errors import CatalogUnreachable, CommitUnknown
 from hakiri.catalog.testing.base import Opener
 from hakiri.catalog.testing.calls import Call, perform
@@ -25,6 +25,7 @@ from hakiri.catalog.testing.linearizability import Event, find_deviation
 from hakiri.catalog.testing.pipeline_model import new_pipeline, predict
 from hakiri.catalog.testing.samples import SECOND, T0
 from hakiri.catalog.testing.seeds import SeededContract, telling
+from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import ChunkId, NodeId, PipelineId, RunId, TableName
 
 TABLES = (TableName("orders"), TableName("refunds"))

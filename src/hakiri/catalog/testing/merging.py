@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from hakiri.catalog.contract import Catalog
-from hakiri.catalog.contract.leases import CursorKind
 from hakiri.catalog.contract.runs import RunOutcome, RunStatus
 from hakiri.catalog.merge import Merged, merge_replica
 from hakiri.catalog.testing.base import Contract, UrlOpener
@@ -24,6 +23,7 @@ from hakiri.catalog.testing.samples import (
     TTL,
     run_id,
 )
+from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import NodeId, TableName
 
 FAILED = RunOutcome(status=RunStatus.FAILED, error_kind="Timeout", error_message="after 30 s")

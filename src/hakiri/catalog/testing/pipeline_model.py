@@ -17,11 +17,12 @@ from typing import Any
 
 from hakiri.catalog.contract.chunks import ChunkAttempt, ChunkCommit
 from hakiri.catalog.contract.cursors import Cursor
-from hakiri.catalog.contract.leases import UNDECLARED_KIND, CursorKind, Lease
+from hakiri.catalog.contract.leases import Lease
 from hakiri.catalog.contract.pipelines import Phase, PipelineState
 from hakiri.catalog.errors import LeaseLost, LeaseRequired, PhaseMoved
 from hakiri.catalog.testing.calls import REFUSALS, Call, Refusal
 from hakiri.catalog.testing.chunk_model import UNKNOWN_NONCE, UNKNOWN_SEQ, ChunksModel, fresh_nonce
+from hakiri.core.cursors import UNDECLARED_KIND, CursorKind
 from hakiri.core.ids import NodeId, PipelineId, RunId, TableName
 
 FROM_THE_START = "null"

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 
 from hakiri.catalog.contract import Catalog
-from hakiri.catalog.contract.leases import UNDECLARED_KIND, CursorKind
 from hakiri.catalog.contract.pipelines import Phase, PipelineState
 from hakiri.catalog.contract.upkeep import Invariant
 from hakiri.catalog.errors import PhaseMoved
@@ -26,6 +25,7 @@ from hakiri.catalog.testing.samples import (
     step,
     tried,
 )
+from hakiri.core.cursors import UNDECLARED_KIND, CursorKind
 from hakiri.core.ids import PipelineId
 
 FIRST_WRITES: dict[str, Callable[[Catalog], object]] = {

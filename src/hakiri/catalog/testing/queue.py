@@ -9,7 +9,6 @@ import pytest
 
 from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.chunks import ChunkError, ChunkStatus, ChunkTally
-from hakiri.catalog.contract.leases import CursorKind
 from hakiri.catalog.contract.upkeep import Invariant
 from hakiri.catalog.errors import LeaseLost, LeaseRequired
 from hakiri.catalog.testing.base import Contract, Opener
@@ -35,6 +34,7 @@ from hakiri.catalog.testing.samples import (
     run_id,
 )
 from hakiri.catalog.testing.vandal import Vandal, refuses_all
+from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import ChunkId
 
 

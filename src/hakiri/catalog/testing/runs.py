@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from hakiri.catalog.contract import Catalog
-from hakiri.catalog.contract.leases import CursorKind
 from hakiri.catalog.contract.runs import Run, RunOutcome, RunStatus, StartedRun
 from hakiri.catalog.contract.upkeep import Invariant
 from hakiri.catalog.errors import CatalogError, RunEnded, RunExists, RunUnknown
@@ -30,6 +29,7 @@ from hakiri.catalog.testing.samples import (
     tried,
 )
 from hakiri.catalog.testing.vandal import Vandal, refuses_all
+from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import PipelineId
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"

@@ -10,12 +10,12 @@ from typing import TypeVar
 
 from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.chunks import ChunkAttempt, ChunkCommit, ChunkStatus, ChunkTally, NewChunk
-from hakiri.catalog.contract.leases import CursorKind
 from hakiri.catalog.contract.lineage import Edge, EdgeKind
 from hakiri.catalog.contract.runs import Run, RunOutcome, RunStatus
 from hakiri.catalog.contract.schemas import SchemaStep
 from hakiri.catalog.contract.snapshots import DoomedFile, Sidecar, Snapshot
 from hakiri.catalog.errors import CatalogError
+from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import ChunkId, IndexId, NodeId, PipelineId, RunId, SnapshotId, TableName
 
 Result = TypeVar("Result")

@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 
 from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.chunks import ChunkAttempt
-from hakiri.catalog.contract.leases import CursorKind
 from hakiri.catalog.contract.revocations import Scope
 from hakiri.catalog.contract.upkeep import Invariant
 from hakiri.catalog.errors import UnstorableText
@@ -39,6 +38,7 @@ from hakiri.catalog.testing.samples import (
     step,
 )
 from hakiri.catalog.testing.workload import SOME_STEPS, Step, work_on
+from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import PipelineId, SelectionId, SpecId
 
 UNSTORABLE = ("\0", "half a pair: \ud83d")
