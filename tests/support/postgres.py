@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -77,8 +77,11 @@ class PostgresServer:
     `stop`; on Linux the server also ends when the process that started it is killed.
     """
 
-    def __init__(self, *, folder: Path, account: Account | None) -> None:
+    def __init__(
+        self, *, folder: Path, account: Account | None, settings: Mapping[str, str] | None = None
+    ) -> None:
         self.folder = folder
+        self._settings = SETTINGS | dict(settings or {})
         self.log = folder / "postgres.log"
         self._data = folder / "data"
         self._lock = self._data / "postmaster.pid"
@@ -92,10 +95,15 @@ class PostgresServer:
         self._starter = ThreadPoolExecutor(1, thread_name_prefix="postgres")
 
     @classmethod
-    def start(cls, install: Path | None = None) -> PostgresServer:
-        """A server that answers, with nothing in it. Raises PostgresFailed with the end of its log."""
+    def start(
+        cls, install: Path | None = None, *, settings: Mapping[str, str] | None = None
+    ) -> PostgresServer:
+        """A server that answers, with nothing in it. Raises PostgresFailed with the end of its log.
+
+        `settings` are its own, beside those that every server here has.
+        """
         account = _account()
-        server = cls(folder=_new_folder(account), account=account)
+        server = cls(folder=_new_folder(account), account=account, settings=settings)
         atexit.register(server.stop)
         try:
             server._initialize(install or newest_install())
@@ -218,7 +226,7 @@ class PostgresServer:
             self._start_on_a_free_port(tries - 1)
 
     def _launch(self) -> subprocess.Popen[bytes]:
-        settings = SETTINGS | {"port": str(self._port), "unix_socket_directories": str(self.folder)}
+        settings = self._settings | {"port": str(self._port), "unix_socket_directories": str(self.folder)}
         options = [f"--{name}={value}" for name, value in settings.items()]
         with self.log.open("ab") as log:
             self._log_start = log.tell()

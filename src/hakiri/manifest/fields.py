@@ -281,6 +281,16 @@ StoreTable = Annotated[
         proposal=as_identifier,
     ),
 ]
+ReferenceName = Annotated[
+    str,
+    Name(
+        what="the name of a reference table",
+        pattern=rf"(?!input$)[a-z_][a-z0-9_]{{0,{LONGEST_NAME - 1}}}",
+        rule=f"only a-z, 0-9 and `_`, a letter first, at most {LONGEST_NAME} characters, and not `input`",
+        example="countries",
+        proposal=as_identifier,
+    ),
+]
 ColumnName = Annotated[
     str,
     Name(

@@ -17,8 +17,10 @@ from hakiri.manifest.fields import (
     OrShort,
     PipelineId,
     RateText,
+    ReferenceName,
     ScheduleText,
     SecretName,
+    StoreTable,
     Strict,
     as_identifier,
     distinct,
@@ -89,6 +91,42 @@ def _transform(text: str) -> TransformSpec:
 
 
 TransformEntry = Annotated[TransformSpec, OrShort(_transform)]
+
+
+class ReferenceSpec(Strict):
+    """A small table that transforms may join with: files, or a table of the store.
+
+    A plain text is the path. It is loaded once a run.
+    """
+
+    path: str | None = Field(
+        None, min_length=1, description="A glob, relative to the project.", examples=["data/countries.csv"]
+    )
+    format: str | None = Field(None, description="What the files are. Default: their ending tells.")
+    table: StoreTable | None = Field(None, description="A table of the store, in place of `path`.")
+
+    @model_validator(mode="after")
+    def _names_one(self) -> Self:
+        if (self.path is None) == (self.table is None):
+            refuse(
+                Found(
+                    Code.CONFLICT,
+                    "a reference has either `path` or `table`",
+                    "write the path of its files, or the name of a table of the store",
+                )
+            )
+        if self.format is not None and self.path is None:
+            refuse(
+                Found(Code.CONFLICT, "a table of the store has no `format`", "remove `format`", ("format",))
+            )
+        return self
+
+
+def _reference(path: str) -> ReferenceSpec:
+    return ReferenceSpec(path=path)
+
+
+ReferenceEntry = Annotated[ReferenceSpec, OrShort(_reference)]
 
 
 class BackfillSpec(Strict):
@@ -171,6 +209,11 @@ class PipelineSpec(Strict):
     )
     transforms: tuple[TransformEntry, ...] = Field(
         (), description="Compiled transforms, applied in this order.", examples=[["github-issues"]]
+    )
+    references: dict[ReferenceName, ReferenceEntry] = Field(
+        {},
+        description="Tables that transforms may join with, by the name they have there.",
+        examples=[{"countries": "data/countries.csv"}],
     )
     backfill: BackfillSpec = Field(BackfillSpec(), description="How history is pulled.")
     backfill_window: DurationText | None = Field(
@@ -262,6 +305,9 @@ def dump_pipeline(spec: PipelineSpec) -> dict[str, Any]:
     """The spec as plain JSON values in the order of the types, short where it can be, defaults left out."""
     data: dict[str, Any] = spec.model_dump(mode="json", exclude_defaults=True)
     data["tables"] = [table["name"] if table.keys() == {"name"} else table for table in data["tables"]]
+    for name, reference in data.get("references", {}).items():
+        if reference.keys() == {"path"}:
+            data["references"][name] = reference["path"]
     if "transforms" in data:
         data["transforms"] = [transform.get("path") or transform["id"] for transform in data["transforms"]]
     return data

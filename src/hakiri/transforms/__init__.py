@@ -1,7 +1,30 @@
-"""What happens to rows between the source and the store: written by authors as functions over DataFrames."""
+"""What happens to rows between the source and the store: author → compile → verify → run.
 
+Authors write functions over DataFrames, or SQL. What runs is the plan that was compiled from them.
+"""
+
+from hakiri.transforms.artifact import Artifact, artifact_path, read_artifact
 from hakiri.transforms.authoring import Transform, pipeline
-from hakiri.transforms.loading import LoadedTransform, load_transforms
-from hakiri.transforms.running import failed_step, run_steps
+from hakiri.transforms.compiling import EVERY_TABLE
+from hakiri.transforms.loading import load_transforms
+from hakiri.transforms.project import Compiled, artifacts_of, compile_pipeline, fresh_artifacts
+from hakiri.transforms.running import failed_step, stored_plans, transformed
+from hakiri.transforms.steps import LoadedTransform
 
-__all__ = ["LoadedTransform", "Transform", "failed_step", "load_transforms", "pipeline", "run_steps"]
+__all__ = [
+    "EVERY_TABLE",
+    "Artifact",
+    "Compiled",
+    "LoadedTransform",
+    "Transform",
+    "artifact_path",
+    "artifacts_of",
+    "compile_pipeline",
+    "failed_step",
+    "fresh_artifacts",
+    "load_transforms",
+    "pipeline",
+    "read_artifact",
+    "stored_plans",
+    "transformed",
+]

@@ -1,4 +1,4 @@
-"""Loading the author's files: `transforms/*.py` of a project."""
+"""Loading the author's files: `transforms/*.py` and `transforms/*.sql` of a project."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import inspect
 import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -17,36 +16,27 @@ from hakiri.core.nearest import nearest
 from hakiri.transforms.authoring import PIPELINE_MARK, Transform
 from hakiri.transforms.errors import BrokenTransform, UnknownPipelineInTransform
 from hakiri.transforms.places import FOLDER, place_of_error, words_of_error
+from hakiri.transforms.scanning import SQL_SUFFIX, transform_files
+from hakiri.transforms.sql_files import sql_steps
+from hakiri.transforms.steps import LoadedTransform
 
 # A package of our own: an author's `email.py` must not stand in for Python's.
 _PACKAGE = "hakiri_project_transforms"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadedTransform:
-    """One step of one pipeline, and where it is written."""
-
-    pipeline: str
-    function: Transform
-    place: Place
-
-
-def transform_files(root: Path) -> list[Path]:
-    """The author's files by name, without the hidden ones that editors leave beside them."""
-    return sorted(
-        path for path in (root / FOLDER).glob("*.py") if path.is_file() and not path.name.startswith(".")
-    )
-
-
 def load_transforms(root: Path, pipelines: Collection[str]) -> list[LoadedTransform]:
-    """Every step in `transforms/*.py`, by file and then by line: the order in which steps compose.
+    """Every step of the project, by file and then by line: the order in which steps compose.
 
     Runs the author's files, which may import each other, with `from helpers import x` or
     `from .helpers import x`. Raises BrokenTransform with the line that failed, and
     UnknownPipelineInTransform for a step of no pipeline: a misspelt id must not pass for «no transform».
     """
     with _importable(root / FOLDER):
-        loaded = [step for path in transform_files(root) for step in _steps_in(path, root)]
+        loaded = [
+            step
+            for path in transform_files(root)
+            for step in (sql_steps(path, root) if path.suffix == SQL_SUFFIX else _steps_in(path, root))
+        ]
     for step in loaded:
         if step.pipeline not in pipelines:
             raise UnknownPipelineInTransform(step.place, step.pipeline, nearest(step.pipeline, pipelines))
@@ -93,8 +83,20 @@ def _steps_in(path: Path, root: Path) -> Iterator[LoadedTransform]:
     steps = [(inspect.unwrap(step).__code__.co_firstlineno, step) for step in marked.values()]
     for line, function in sorted(steps, key=lambda step: step[0]):
         place = Place(path.relative_to(root).as_posix(), line)
-        for pipeline in getattr(function, PIPELINE_MARK):
-            yield LoadedTransform(pipeline=pipeline, function=function, place=place)
+        references = _references(function, place)
+        for target in getattr(function, PIPELINE_MARK):
+            yield LoadedTransform(
+                target=target, function=function, references=references, language="python", place=place
+            )
+
+
+def _references(function: Transform, place: Place) -> tuple[str, ...]:
+    """The parameters after the first: reference tables, by their names."""
+    _, *others = inspect.signature(function).parameters.values() or (None,)
+    for parameter in others:
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
+            raise BrokenTransform(place, f"`{parameter.name}` cannot be the name of a reference table")
+    return tuple(parameter.name for parameter in others if parameter.default is parameter.empty)
 
 
 def _loaded(path: Path, root: Path) -> ModuleType:

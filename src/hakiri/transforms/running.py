@@ -1,30 +1,59 @@
-"""Running the author's steps, and finding the author's line when Spark refuses what they made."""
+"""Running compiled plans over a source's rows, and finding the author's line when Spark refuses them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hakiri.core.errors import Place
+from hakiri.engine.connect import load_client
 from hakiri.engine.words import TRACEBACK_LINE, spark_words
-from hakiri.transforms.errors import TransformFailed
-from hakiri.transforms.loading import LoadedTransform
-from hakiri.transforms.places import place_in_project, place_of_error, words_of_error
+from hakiri.transforms.artifact import ENGINE, Artifact, artifact_path
+from hakiri.transforms.compiling import EVERY_TABLE
+from hakiri.transforms.errors import InputReadTwice, OtherEngine, TransformFailed
+from hakiri.transforms.places import place_in_project
 
 if TYPE_CHECKING:
     from pyspark.errors import PySparkException
-    from pyspark.sql import DataFrame
+    from pyspark.sql.connect.dataframe import DataFrame
+    from pyspark.sql.connect.proto import Relation
 
 
-def run_steps(source: DataFrame, steps: Iterable[LoadedTransform], root: Path) -> DataFrame:
-    """The source through every step, one after the other; nothing is computed yet.
+def stored_plans(artifacts: Sequence[Artifact], table: str, references: Collection[str]) -> list[Relation]:
+    """The plans that the rows of this table go through, in order, each of them verified.
 
-    Raises TransformFailed, with the author's line, for whatever a step raises.
+    Reads nothing of an artifact but its plan. Raises PlanRefused, and OtherEngine for a plan of another
+    generation of Spark.
     """
-    frame = source
-    for step in steps:
-        frame = _run_step(step, frame, root)
+    load_client()
+    from hakiri.transforms.offline import INPUT
+    from hakiri.transforms.verify import plan_tables, read_plan, verify_plan
+
+    plans = []
+    for artifact in artifacts:
+        place = Place(artifact_path(artifact.pipeline))
+        if _generation(artifact.engine_version) != _generation(version("pyspark")):
+            raise OtherEngine(place, ENGINE, artifact.engine_version)
+        data = artifact.plan.get(table, artifact.plan.get(EVERY_TABLE))
+        if data is None:
+            continue
+        plan = read_plan(data)
+        verify_plan(plan, inputs=(INPUT, *references))
+        if list(plan_tables(plan)).count(INPUT) > 1:
+            raise InputReadTwice(place, artifact.pipeline)
+        plans.append(plan)
+    return plans
+
+
+def transformed(rows: DataFrame, plans: Sequence[Relation], references: Mapping[str, DataFrame]) -> DataFrame:
+    """The rows through every plan, one after the other, as one lazy frame."""
+    from hakiri.transforms.offline import INPUT, grafted
+
+    frame = rows
+    for plan in plans:
+        frame = grafted(plan, {INPUT: frame, **references})
     return frame
 
 
@@ -34,25 +63,9 @@ def failed_step(error: PySparkException, pipeline: str, root: Path) -> Transform
     return TransformFailed(place, pipeline, spark_words(error)) if place else None
 
 
-def _run_step(step: LoadedTransform, frame: DataFrame, root: Path) -> DataFrame:
-    from pyspark.errors import PySparkException, PythonException
-    from pyspark.sql import DataFrame
-
-    try:
-        result = step.function(frame)
-    except PySparkException as error:
-        if error.getCondition() is None and not isinstance(error, PythonException):
-            raise  # not about the plan: the connection is lost
-        place = place_of_error(error, root) or step.place
-        raise TransformFailed(place, step.pipeline, spark_words(error)) from error
-    except Exception as error:
-        place = place_of_error(error, root) or step.place
-        raise TransformFailed(place, step.pipeline, words_of_error(error)) from error
-    if not isinstance(result, DataFrame):
-        raise TransformFailed(
-            step.place, step.pipeline, f"it returned {type(result).__name__} and not a DataFrame"
-        )
-    return result
+def _generation(engine_version: str) -> str:
+    """The major version: plans are understood by all of its versions, or refused by the verifier."""
+    return engine_version.partition(".")[0]
 
 
 def _called_from(error: PySparkException, root: Path) -> Place | None:

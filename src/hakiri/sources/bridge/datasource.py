@@ -1,0 +1,111 @@
+"""The one bridge from a connector to Spark: a Python Data Source whose tasks are reads."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from hakiri.sources.bridge.schemas import BATCH_COLUMN, POSITION_COLUMN, arrow_schema, conformed
+from hakiri.sources.bridge.task import SourceTask, connector_in_task
+from hakiri.sources.contract import Batch, Cursor, Read, Window
+
+FORMAT = "hakiri"
+# Rows of one read are numbered from its own start, so that all rows of a job have one order.
+READ_STRIDE = 1 << 40
+
+
+class HakiriDataSource(DataSource):
+    """Every connector, for Spark. The options hold a SourceTask and reads; no secret is among them."""
+
+    @classmethod
+    def name(cls) -> str:
+        return FORMAT
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return _Reader(self.options["task"], self.options["reads"], schema)
+
+
+class _Reader(DataSourceReader):
+    def __init__(self, task: str, reads: str, schema: StructType) -> None:
+        self._task = task
+        self._reads = reads
+        self._schema = schema
+
+    def partitions(self) -> Sequence[InputPartition]:
+        return [InputPartition(number) for number in range(len(json.loads(self._reads)))]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        read = read_from(json.loads(self._reads)[partition.value])
+        with connector_in_task(SourceTask.parse(self._task)) as connector:
+            yield from numbered(connector.open(read), partition.value, arrow_schema(self._schema), read.table)
+
+
+def numbered(
+    batches: Iterator[Batch], number: int, target: pa.Schema, table: str
+) -> Iterator[pa.RecordBatch]:
+    """The batches with the position of every row, and in the last row of each a note for the driver.
+
+    The cursor of a batch without rows is noted with the rows before it, so one batch is always held back.
+    """
+    position = number * READ_STRIDE
+    own = pa.schema([field for field in target if field.name not in (POSITION_COLUMN, BATCH_COLUMN)])
+    held: pa.RecordBatch | None = None
+    cursor: Cursor | None = None
+    for batch in batches:
+        if batch.rows.num_rows:
+            if held is not None:
+                yield _with_note(held, position, number, cursor, target)
+                position += held.num_rows
+            held = conformed(batch.rows, own, table)
+        cursor = batch.cursor if batch.cursor is not None else cursor
+    if held is not None:
+        yield _with_note(held, position, number, cursor, target)
+
+
+def _with_note(
+    rows: pa.RecordBatch, position: int, number: int, cursor: Cursor | None, target: pa.Schema
+) -> pa.RecordBatch:
+    count = rows.num_rows
+    note = json.dumps({"read": number, "at": position, "rows": count, "cursor": cursor})
+    notes = pa.concat_arrays([pa.nulls(count - 1, pa.string()), pa.array([note], pa.string())])
+    positions = pa.arange(position, position + count)
+    return pa.RecordBatch.from_arrays([*rows.columns, positions, notes], schema=target)
+
+
+def read_text(reads: Sequence[Read]) -> str:
+    """Reads as text for an option."""
+    return json.dumps([_plain(read) for read in reads])
+
+
+def read_from(data: Mapping[str, Any]) -> Read:
+    """One read, from what `read_text` wrote."""
+    schema = data["schema"]
+    return Read(
+        **dict(data)
+        | {
+            "window": None if data["window"] is None else Window(**data["window"]),
+            "schema": None if schema is None else pa.ipc.read_schema(pa.py_buffer(base64.b64decode(schema))),
+        }
+    )
+
+
+def _plain(read: Read) -> dict[str, Any]:
+    return {
+        "table": read.table,
+        "cursor": None if read.cursor is None else dict(read.cursor),
+        "incremental": read.incremental,
+        "window": None if read.window is None else asdict(read.window),
+        "partition": dict(read.partition),
+        "snapshot": read.snapshot,
+        "schema": None
+        if read.schema is None
+        else base64.b64encode(read.schema.serialize().to_pybytes()).decode(),
+        "limit": read.limit,
+    }

@@ -1,0 +1,68 @@
+"""A source's rows as a DataFrame, with what was read told while they are written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from hakiri.sources.bridge.datasource import FORMAT, HakiriDataSource, read_text
+from hakiri.sources.bridge.schemas import BATCH_COLUMN, POSITION_COLUMN, spark_schema
+from hakiri.sources.bridge.task import SourceTask
+from hakiri.sources.contract import Cursor, Read, Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.connect.observation import Observation
+    from pyspark.sql.connect.session import SparkSession
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What one read gave: how many rows, and the cursor after them (None: it says nothing new)."""
+
+    rows: int
+    cursor: Cursor | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRows:
+    """The rows of some reads, lazily. The last column, `_position`, is the order in which they were read."""
+
+    frame: DataFrame
+    reads: int
+    observation: Observation
+
+    def outcomes(self) -> list[Outcome]:
+        """What each read gave, once the frame was written. Waits for that."""
+        notes = [json.loads(note) for note in self.observation.get["notes"]]
+        return [_outcome([note for note in notes if note["read"] == number]) for number in range(self.reads)]
+
+
+def source_rows(spark: SparkSession, task: SourceTask, table: Table, reads: Sequence[Read]) -> SourceRows:
+    """The rows of these reads of one table, each read a task of its own; the source is read once.
+
+    Raises SchemaIncompatible for a table that Spark cannot hold.
+    """
+    from pyspark.sql import functions as F
+    from pyspark.sql.connect.observation import Observation
+
+    schema = spark_schema(pa.schema([*table.schema, *_OWN]), table.name)
+    spark.dataSource.register(HakiriDataSource)
+    rows = spark.read.format(FORMAT).schema(schema).options(task=task.text(), reads=read_text(reads)).load()
+    observation = Observation(f"read-{table.name}")
+    observed = rows.observe(observation, F.collect_list(BATCH_COLUMN).alias("notes"))
+    return SourceRows(frame=observed.drop(BATCH_COLUMN), reads=len(reads), observation=observation)
+
+
+_OWN = (pa.field(POSITION_COLUMN, pa.int64()), pa.field(BATCH_COLUMN, pa.string()))
+
+
+def _outcome(notes: list[dict[str, Any]]) -> Outcome:
+    cursors = [
+        note["cursor"] for note in sorted(notes, key=lambda note: note["at"]) if note["cursor"] is not None
+    ]
+    return Outcome(rows=sum(note["rows"] for note in notes), cursor=cursors[-1] if cursors else None)

@@ -1,0 +1,95 @@
+"""How a task asks at the desk."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from hakiri.core.secrets import Secret
+from hakiri.sources.desk.address import DeskAddress
+from hakiri.sources.errors import TransientFailure
+
+
+class _Line:
+    """One connection to the desk, for one thread at a time."""
+
+    def __init__(self, address: DeskAddress) -> None:
+        self._address = address
+        try:
+            self._socket = address.connect()
+        except OSError as error:
+            raise _unreachable(address) from error
+        self._socket.settimeout(None)
+        self._stream = self._socket.makefile("rwb")
+        if address.key:
+            self.ask({"key": address.key})
+
+    def ask(self, question: Mapping[str, Any]) -> Any:
+        try:
+            self._stream.write(json.dumps(question).encode() + b"\n")
+            self._stream.flush()
+            line = self._stream.readline()
+        except OSError as error:
+            raise _unreachable(self._address) from error
+        if not line:
+            raise _unreachable(self._address)
+        return json.loads(line)
+
+    def close(self) -> None:
+        self._stream.close()
+        self._socket.close()
+
+
+class DeskBudget:
+    """The budget that is kept at the desk; safe for several threads, each on a line of its own."""
+
+    def __init__(self, address: DeskAddress, name: str) -> None:
+        self._address = address
+        self._name = name
+        self._idle: list[_Line] = []
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        with self._lock:
+            line = self._idle.pop() if self._idle else None
+        line = line or _Line(self._address)
+        try:
+            line.ask({"turn": self._name})
+            try:
+                yield
+            finally:
+                line.ask({"answered": True})
+        except BaseException:
+            line.close()
+            raise
+        with self._lock:
+            self._idle.append(line)
+
+    def close(self) -> None:
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for line in idle:
+            line.close()
+
+
+def desk_secrets(address: DeskAddress, names: Sequence[str]) -> dict[str, Secret]:
+    """The named secrets, from a desk on this machine."""
+    if not names:
+        return {}
+    line = _Line(address)
+    try:
+        answer = line.ask({"secrets": list(names)})
+    finally:
+        line.close()
+    return {name: Secret(value) for name, value in answer["secrets"].items()}
+
+
+def _unreachable(address: DeskAddress) -> TransientFailure:
+    return TransientFailure(
+        f"a task cannot reach the process that started it, at `{address}`",
+        hint="keep that process running; on a cluster, let executors open connections to it",
+    )
