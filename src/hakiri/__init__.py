@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hakiri.transforms import redact
     from hakiri.transforms.authoring import pipeline
 
-__all__ = ["__version__", "pipeline"]
+__all__ = ["__version__", "pipeline", "redact"]
 
 __version__ = "0.1.0"
 
@@ -18,4 +19,8 @@ def __getattr__(name: str) -> Any:
         from hakiri.transforms.authoring import pipeline
 
         return pipeline
+    if name == "redact":
+        from hakiri.transforms import redact
+
+        return redact
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

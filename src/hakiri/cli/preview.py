@@ -20,13 +20,19 @@ MOST_ROWS = 10_000
 @cli.command(
     "preview",
     epilog=examples(
-        "hakiri preview orders", "hakiri preview orders --rows 50", "hakiri preview orders --json"
+        "hakiri preview orders",
+        "hakiri preview orders --rows 50",
+        "hakiri preview shop --table customers",
+        "hakiri preview orders --json",
     ),
 )
 def preview(
     ctx: typer.Context,
     *,
     pipeline_id: Annotated[str, typer.Argument(metavar="ID", help="The pipeline to look at.")],
+    table: Annotated[
+        str | None, typer.Option("--table", metavar="NAME", help="One of its tables; the first if left out.")
+    ] = None,
     rows: Annotated[int, typer.Option("--rows", min=1, max=MOST_ROWS, help="How many rows to show.")] = 10,
     as_json: AsJson = False,
 ) -> None:
@@ -37,16 +43,18 @@ def preview(
     from hakiri.cli.project import project_of, settings_of
     from hakiri.cli.spark import spark_of
     from hakiri.cli.values import shown_cell
-    from hakiri.pipelines import check_preview, preview_pipeline
+    from hakiri.pipelines import preview_rows, ready_to_preview
 
     app = app_of(ctx)
     project = project_of(app)
     settings = settings_of(app, project)
-    spec = check_preview(project, pipeline_id, app.env)
-    with spark_of(app, settings, project=project.root) as spark:
-        seen = preview_pipeline(spark, project, spec, rows=rows)
+    with (
+        ready_to_preview(project, pipeline_id, table=table, env=app.env, clock=app.clock) as prospect,
+        spark_of(app, settings, project=project.root) as spark,
+    ):
+        seen = preview_rows(spark, prospect, rows=rows)
     if as_json:
-        app.console.data(_report(spec.id, seen))
+        app.console.data(_report(pipeline_id, seen))
         return
     names = (
         [f"{name} ({kind})" for name, kind in seen.columns]
@@ -56,7 +64,7 @@ def preview(
     app.console.table(names, [[shown_cell(value) for value in row] for row in seen.rows])
     through = f" through {', '.join(seen.steps)}" if seen.steps else ""
     count = "1 row" if len(seen.rows) == 1 else f"{len(seen.rows)} rows"
-    app.console.note(f"\n{count} of pipeline `{spec.id}`{through}; nothing was written")
+    app.console.note(f"\n{count} of pipeline `{pipeline_id}`{through}; nothing was written")
 
 
 def _report(pipeline_id: str, seen: Preview) -> PreviewReport:
@@ -67,6 +75,7 @@ def _report(pipeline_id: str, seen: Preview) -> PreviewReport:
     names = [name for name, _ in seen.columns]
     return PreviewReport(
         pipeline=pipeline_id,
+        table=seen.table,
         columns=tuple(PreviewColumn(name=name, type=kind) for name, kind in seen.columns),
         rows=tuple(dict(zip(names, (json_value(value) for value in row), strict=True)) for row in seen.rows),
         steps=seen.steps,

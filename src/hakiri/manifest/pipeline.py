@@ -296,6 +296,11 @@ class PipelineSpec(Strict):
             return table.name
         return prefix + table.name
 
+    def source_name(self, table: TableSpec) -> str:
+        """The name of this table at the source: a manifest may also give the one that it has in the store."""
+        prefix = as_identifier(self.source.connector) + "_"
+        return table.name if self.source.connector in GENERIC_CONNECTORS else table.name.removeprefix(prefix)
+
     def cursor_of(self, table: TableSpec) -> str | None:
         """The cursor column of this table: its own, else the pipeline's."""
         return table.incremental if table.incremental is not None else self.incremental

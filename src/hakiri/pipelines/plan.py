@@ -8,6 +8,8 @@ from enum import StrEnum
 
 from hakiri.core.errors import Place
 from hakiri.manifest import PipelineSpec, Project
+from hakiri.sources.making import declared_connector
+from hakiri.transforms import fresh_artifacts
 
 
 class Action(StrEnum):
@@ -39,8 +41,21 @@ class Plan:
 
 
 def plan_project(project: Project, *, only: str | None = None, default_destination: str) -> Plan:
-    """The plan for every pipeline, or for one. No pipeline has ever run here, so each is to be created."""
+    """The plan for every pipeline, or for one. No pipeline has ever run here, so each is to be created.
+
+    Raises what is wrong with a source's declaration, and TransformStale or TransformMissing for a transform
+    that is not what its author's file says.
+    """
     specs = [project.pipeline(only)] if only is not None else project.pipelines
+    for spec in specs:
+        declared_connector(
+            spec.source.connector,
+            spec.source.config,
+            secrets=spec.secrets,
+            code_root=project.root,
+            place=project.place_of(spec.id),
+        )
+        fresh_artifacts(spec, project.root)
     return Plan(
         project=project.name,
         pipelines=tuple(

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hakiri.core.secrets import take_secrets
-from hakiri.sources import check_source, read_source, unreadable_file
-from hakiri.transforms import LoadedTransform, failed_step, load_transforms, run_steps
+from hakiri.core.clock import Clock
+from hakiri.core.errors import Place
+from hakiri.pipelines.inputs import input_frame, reference_frames, source_failure
+from hakiri.pipelines.tables import chosen_table
+from hakiri.sources.contract import Read, Table
+from hakiri.sources.reading import OpenSource, open_source
+from hakiri.transforms import failed_step, transformed, working_plans
 from hakiri.transforms.errors import TransformFailed
 
 if TYPE_CHECKING:
+    from pyspark.sql.connect.proto import Relation
     from pyspark.sql.connect.session import SparkSession
 
     from hakiri.manifest import PipelineSpec, Project
@@ -22,52 +28,79 @@ if TYPE_CHECKING:
 class Preview:
     """The first rows of a pipeline, with the columns as Spark types them."""
 
+    table: str
     columns: tuple[tuple[str, str], ...]
     rows: tuple[tuple[Any, ...], ...]
     steps: tuple[str, ...]
 
 
-def check_preview(project: Project, pipeline_id: str, env: Mapping[str, str]) -> PipelineSpec:
-    """The pipeline, once everything that can be wrong without Spark is known to be right."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prospect:
+    """A pipeline that is ready to be looked at: everything that can be wrong without Spark is right."""
+
+    project: Project
+    spec: PipelineSpec
+    source: OpenSource
+    table: Table
+    plans: tuple[Relation, ...]
+    steps: tuple[Place, ...]
+
+
+@contextmanager
+def ready_to_preview(
+    project: Project, pipeline_id: str, *, table: str | None, env: Mapping[str, str], clock: Clock
+) -> Iterator[Prospect]:
+    """The pipeline with its source open and its transform compiled, as the files say now.
+
+    `table` is one that the pipeline pulls, by its name at the source or in the store; the first by default.
+    """
     spec = project.pipeline(pipeline_id)
-    take_secrets(spec.secrets, env, wanted_by=f"pipeline `{spec.id}`")
-    check_source(spec.source, project.root, project.place_of(spec.id))
-    return spec
+    name = chosen_table(spec, table)
+    place = project.place_of(spec.id)
+    with open_source(spec, project=project, env=env, clock=clock) as source:
+        plans, steps = working_plans(project, spec, name)
+        yield Prospect(
+            project=project,
+            spec=spec,
+            source=source,
+            table=source.table(name, place),
+            plans=tuple(plans),
+            steps=tuple(steps),
+        )
 
 
-def preview_pipeline(spark: SparkSession, project: Project, spec: PipelineSpec, *, rows: int) -> Preview:
+def preview_rows(spark: SparkSession, prospect: Prospect, *, rows: int) -> Preview:
     """Run the pipeline's source and transforms and bring back the first `rows`.
 
-    Raises TransformFailed with the author's line and UnreadableFile with the file, where Spark's error
-    tells that it is about one of these.
+    Raises TransformFailed with the author's line, and the source's own errors.
     """
     from pyspark.errors import PySparkException
 
-    root, place = project.root, project.place_of(spec.id)
-    # Loaded only now: an author's `@udf("int")` wants a session as soon as the file is run.
-    steps = [step for step in load_transforms(root, project.definitions) if step.pipeline == spec.id]
-    source = read_source(spark, spec.source, root, place)
+    spec, table = prospect.spec, prospect.table
+    read = Read(table=table.name, incremental=spec.incremental, schema=table.schema, limit=rows)
     try:
-        result = run_steps(source, steps, root).limit(rows)
+        source = input_frame(spark, prospect.source, table, read)
+        references = reference_frames(spark, prospect.project, spec) if prospect.plans else {}
+        result = transformed(source, prospect.plans, references).limit(rows)
         columns = tuple((field.name, field.dataType.simpleString()) for field in result.schema.fields)
-        _refuse_equal_names([name for name, _ in columns], steps)
-        table = result.toArrow()
+        _refuse_equal_names([name for name, _ in columns], spec.id, prospect.steps)
+        cells = [column.to_pylist(maps_as_pydicts="strict") for column in result.toArrow().columns]
     except PySparkException as error:
-        pattern = str(spec.source.config.get("path"))
-        told = failed_step(error, spec.id, root) or unreadable_file(error, pattern, root, place)
+        told = failed_step(error, spec.id, prospect.project.root) or source_failure(error, prospect.source)
         if told is None:
             raise
         raise told from error
-    # By column, since a row as a dict has no room for what an author may call alike.
-    cells = [column.to_pylist(maps_as_pydicts="strict") for column in table.columns]
     return Preview(
-        columns=columns, rows=tuple(zip(*cells, strict=True)), steps=tuple(str(step.place) for step in steps)
+        table=table.name,
+        columns=columns,
+        # By column, since a row as a dict has no room for what an author may call alike.
+        rows=tuple(zip(*cells, strict=True)),
+        steps=tuple(map(str, prospect.steps)),
     )
 
 
-def _refuse_equal_names(names: Sequence[str], steps: Sequence[LoadedTransform]) -> None:
+def _refuse_equal_names(names: Sequence[str], pipeline: str, steps: Sequence[Place]) -> None:
     """No table has two columns of one name, and SQL takes `Id` and `id` for one."""
     twice = [name for name, count in Counter(name.lower() for name in names).items() if count > 1]
     if twice and steps:
-        last = steps[-1]
-        raise TransformFailed(last.place, last.pipeline, f"it gives the column `{twice[0]}` more than once")
+        raise TransformFailed(steps[-1], pipeline, f"it gives the column `{twice[0]}` more than once")

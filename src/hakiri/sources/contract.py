@@ -18,11 +18,13 @@ import pyarrow as pa
 
 from hakiri.core.clock import Clock
 from hakiri.core.cursors import UNDECLARED_KIND, CursorKind
+from hakiri.core.errors import HakiriError
 from hakiri.core.grammar import Duration, Rate
 from hakiri.core.secrets import Secret
 from hakiri.sources.config import SourceConfig
 
 if TYPE_CHECKING:
+    from pyspark.errors import PySparkException
     from pyspark.sql import DataFrame
     from pyspark.sql.connect.session import SparkSession
 
@@ -205,3 +207,7 @@ class NativeConnector(Connector):
     @abstractmethod
     def cursor_after(self, read: Read) -> Cursor | None:
         """The cursor for after this read, to be asked for before the frame is read."""
+
+    def explain(self, error: PySparkException) -> HakiriError | None:
+        """What Spark says went wrong as an error of this source; None if it is not about the source."""
+        return None

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hakiri.core.clock import Clock
 from hakiri.core.errors import Place
-from hakiri.core.grammar import Rate
-from hakiri.core.secrets import take_secrets
 from hakiri.sources.bridge.task import SourceTask
-from hakiri.sources.budget import NoBudget, SharedBudget
-from hakiri.sources.contract import Connector, Context, Table
+from hakiri.sources.budget import SharedBudget
+from hakiri.sources.contract import Connector, Table
 from hakiri.sources.desk import Desk
-from hakiri.sources.making import make_connector
+from hakiri.sources.errors import ReadFailed
+from hakiri.sources.opening import RootedProject, open_connector
 
 if TYPE_CHECKING:
     from hakiri.manifest import PipelineSpec
@@ -31,9 +28,13 @@ class OpenSource:
     task: SourceTask
     budget: SharedBudget | None
 
-    def table(self, name: str) -> Table:
-        """The table as the source has it now; raises PermanentFailure if it has none of this name."""
-        (found,) = self.connector.discover([name])
+    def table(self, name: str, place: Place) -> Table:
+        """The table as the source has it now. What goes wrong names the place where it is declared."""
+        try:
+            (found,) = self.connector.discover([name])
+        except ReadFailed as error:
+            error.places = error.places or (place,)
+            raise
         return found
 
 
@@ -41,61 +42,29 @@ class OpenSource:
 def open_source(
     spec: PipelineSpec,
     *,
-    root: Path,
-    place: Place,
+    project: RootedProject,
     env: Mapping[str, str],
     clock: Clock,
     advertised: str | None = None,
 ) -> Iterator[OpenSource]:
-    """The source of a pipeline, until the block ends. Raises MissingSecret and what its config has wrong.
+    """The source of a pipeline, until the block ends; see `open_connector` for what it raises.
 
     `advertised` is the host at which tasks on other machines reach this process; None where they run on this
-    one. The budget is the pipeline's own, else what the connector hints for the first of its tables.
+    one.
     """
-    secrets = take_secrets(spec.secrets, env, wanted_by=f"pipeline `{spec.id}`")
-
-    def connector(budget: SharedBudget | None) -> Connector:
-        context = Context(
-            root=root,
-            secrets=secrets,
-            budget=budget or NoBudget(),
-            clock=clock,
-            wait=threading.Event().wait,
-        )
-        return make_connector(
-            spec.source.connector,
-            spec.source.config,
-            secrets=spec.secrets,
-            code_root=root,
-            place=place,
-            context=context,
-        )
-
-    with ExitStack() as stack:
-        rate = spec.backfill.rate_budget or _hinted_rate(connector(None), [t.name for t in spec.tables])
-        budget = SharedBudget(rate, clock) if rate is not None else None
-        budgets = {spec.id: budget} if budget is not None else {}
-        desk = stack.enter_context(Desk(budgets=budgets, secrets=secrets, advertised=advertised))
-        opened = connector(budget)
-        stack.callback(opened.close)
-        yield OpenSource(
-            connector=opened,
-            budget=budget,
-            task=SourceTask(
+    with open_connector(spec, project, env, clock) as connector:
+        budget = connector.context.budget
+        shared = budget if isinstance(budget, SharedBudget) else None
+        budgets = {spec.id: shared} if shared is not None else {}
+        with Desk(budgets=budgets, secrets=connector.context.secrets, advertised=advertised) as desk:
+            task = SourceTask(
                 pipeline=spec.id,
                 connector=spec.source.connector,
                 config=spec.source.config,
                 secrets=spec.secrets,
-                root=str(root),
-                place=place,
+                root=str(project.root),
+                place=project.place_of(spec.id),
                 desk=desk.address,
-                has_budget=budget is not None,
-            ),
-        )
-
-
-def _hinted_rate(connector: Connector, tables: Sequence[str]) -> Rate | None:
-    try:
-        return connector.backfill_hint(tables[0]).rate_budget
-    finally:
-        connector.close()
+                has_budget=shared is not None,
+            )
+            yield OpenSource(connector=connector, task=task, budget=shared)

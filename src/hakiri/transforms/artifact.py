@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 SCHEMA_URL = "https://hakiri.dev/schemas/v1/transforms.json"
 ENGINE = "spark"
+ARTIFACT_SUFFIX = ".transforms.json"
 _FIELDS = {
     "$schema": str,
     "pipeline_id": str,
@@ -45,7 +46,7 @@ class Artifact:
 
 def artifact_path(pipeline: str) -> str:
     """Where the artifact of a pipeline is, relative to the project."""
-    return f"pipelines/{pipeline}.transforms.json"
+    return f"pipelines/{pipeline}{ARTIFACT_SUFFIX}"
 
 
 def plan_json(plans: Mapping[str, Relation]) -> dict[str, Any]:

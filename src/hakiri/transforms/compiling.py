@@ -84,7 +84,7 @@ def run_step(
 ) -> DataFrame:
     """What a step makes of the rows; raises TransformFailed with the author's line."""
     from pyspark.errors import PySparkException
-    from pyspark.sql import DataFrame
+    from pyspark.sql.connect.dataframe import DataFrame
 
     try:
         result = step.function(frame, **references)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hakiri.core.errors import ExitCode, HakiriError, Place
 
 
@@ -142,4 +144,16 @@ class OtherEngine(HakiriError):
             f"the compiled transform is a plan for {engine} {version}, which this Hakiri does not run",
             places=[place],
             hint="write it anew with `hakiri compile`",
+        )
+
+
+class NoTransformFile(HakiriError):
+    code = "transforms.no_such_file"
+    exit_code = ExitCode.USAGE
+
+    def __init__(self, name: str, meant: str | None, known: Sequence[str]) -> None:
+        self.name = name
+        listed = f"there are {', '.join(known)}" if known else "there is no file in `transforms/`"
+        super().__init__(
+            f"`{name}` is no transform of this project", hint=f"did you mean `{meant}`?" if meant else listed
         )

@@ -9,21 +9,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hakiri.core.errors import Place
+from hakiri.core.nearest import nearest
+from hakiri.manifest.files import write_text_atomically
 from hakiri.transforms.artifact import (
+    ARTIFACT_SUFFIX,
     Artifact,
     artifact_path,
     artifact_text,
     plan_json,
     read_artifact,
 )
-from hakiri.transforms.compiling import Declared, compile_steps, languages
-from hakiri.transforms.errors import TransformStale
-from hakiri.transforms.scanning import source_hash, sources_of, with_helpers
+from hakiri.transforms.compiling import EVERY_TABLE, Declared, compile_steps, languages
+from hakiri.transforms.errors import NoTransformFile, TransformStale
+from hakiri.transforms.loading import load_transforms
+from hakiri.transforms.places import FOLDER
+from hakiri.transforms.running import stored_plans
+from hakiri.transforms.scanning import source_hash, sources_of, transform_files, with_helpers
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.proto import Relation
 
-    from hakiri.manifest import PipelineSpec
+    from hakiri.manifest import PipelineSpec, Project
     from hakiri.transforms.steps import LoadedTransform
 
 
@@ -43,11 +49,20 @@ class Compiled:
         return artifact_text(self.artifact)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompiledFile:
+    """An artifact in the project, and whether it was something else before."""
+
+    path: str
+    sources: tuple[str, ...]
+    is_changed: bool
+
+
 def declared(spec: PipelineSpec) -> Declared:
     """What the steps of this pipeline may name."""
     return Declared(
         pipeline=spec.id,
-        tables=tuple(table.name for table in spec.tables),
+        tables=tuple(spec.source_name(table) for table in spec.tables),
         references=tuple(spec.references),
     )
 
@@ -65,6 +80,56 @@ def compile_pipeline(spec: PipelineSpec, steps: Sequence[LoadedTransform], root:
         plan=plan_json(plans),
     )
     return Compiled(artifact=artifact, plans=plans)
+
+
+def compile_project(project: Project, files: Sequence[str] | None = None) -> list[Compiled]:
+    """Every pipeline that has a step, compiled, in the order of their ids.
+
+    With `files`, only the pipelines that have a step in one of these. Raises NoTransformFile.
+    """
+    root = project.root
+    wanted = {_file_in_project(root, name) for name in files or ()}
+    steps = load_transforms(root, project.definitions)
+    compiled = []
+    for spec in project.pipelines:
+        own = [step for step in steps if step.pipeline == spec.id]
+        if own and (not wanted or any(step.place.file in wanted for step in own)):
+            compiled.append(compile_pipeline(spec, own, root))
+    return compiled
+
+
+def write_compiled(
+    root: Path, compiled: Sequence[Compiled], *, only_look: bool = False
+) -> list[CompiledFile]:
+    """Write the artifacts that are not what they should be, each atomically; or only look."""
+    outcomes = []
+    for each in compiled:
+        path = root / each.path
+        is_changed = not path.exists() or path.read_text("utf-8", errors="replace") != each.text
+        if is_changed and not only_look:
+            path.parent.mkdir(exist_ok=True)
+            write_text_atomically(path, each.text)
+        outcomes.append(CompiledFile(path=each.path, sources=each.artifact.sources, is_changed=is_changed))
+    return outcomes
+
+
+def orphans(project: Project) -> list[str]:
+    """Artifacts in `pipelines/` that no pipeline of the project goes through."""
+    used = {path for spec in project.pipelines for path in artifacts_of(spec, project.root)}
+    there = (project.root / "pipelines").glob(f"*{ARTIFACT_SUFFIX}")
+    return sorted(name for path in there if (name := path.relative_to(project.root).as_posix()) not in used)
+
+
+def _file_in_project(root: Path, name: str) -> str:
+    """The path below the project of a file that somebody named, from wherever they stand."""
+    known = [path.relative_to(root).as_posix() for path in transform_files(root)]
+    for path in (Path(name).resolve(), (root / name).resolve(), (root / FOLDER / name).resolve()):
+        if (
+            path.is_relative_to(root.resolve())
+            and (file := path.relative_to(root.resolve()).as_posix()) in known
+        ):
+            return file
+    raise NoTransformFile(name, nearest(name, known), known)
 
 
 def artifacts_of(spec: PipelineSpec, root: Path) -> tuple[str, ...]:
@@ -95,3 +160,27 @@ def fresh_artifacts(spec: PipelineSpec, root: Path) -> tuple[Artifact, ...]:
             raise TransformStale(Place(path), artifact.pipeline, names)
         found.append(artifact)
     return tuple(found)
+
+
+def working_plans(project: Project, spec: PipelineSpec, table: str) -> tuple[list[Relation], list[Place]]:
+    """The plans for this table as the authors' files say now, compiled or not, and where their steps are.
+
+    For looking at what a transform does while it is being written. A transform of which the project has
+    only the artifact is taken from that.
+    """
+    root = project.root
+    loaded = load_transforms(root, project.definitions)
+    plans: list[Relation] = []
+    places: list[Place] = []
+    for path in artifacts_of(spec, root):
+        compiled_as = next((s.id for s in project.pipelines if artifact_path(s.id) == path), None)
+        steps = [step for step in loaded if step.pipeline == compiled_as]
+        if steps:
+            by_table = compile_steps(steps, declared(spec), root)
+            plan = by_table.get(table, by_table.get(EVERY_TABLE))
+            plans += [plan] if plan is not None else []
+            places += [step.place for step in steps if step.serves(table)]
+        else:
+            plans += stored_plans([read_artifact(root, path, spec.id)], table, spec.references)
+            places.append(Place(path))
+    return plans, places

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from hakiri.cli.reports.catalog import CatalogCheckReport, CatalogMigrateReport, CatalogStatusReport
+from hakiri.cli.reports.compile import CompileReport
 from hakiri.cli.reports.config import ConfigReport
 from hakiri.cli.reports.engine import DoctorReport, EngineStatusReport
 from hakiri.cli.reports.failure import ErrorReport
@@ -25,6 +26,7 @@ REPORTS: Mapping[str, type] = MappingProxyType(
         "catalog-check": CatalogCheckReport,
         "catalog-migrate": CatalogMigrateReport,
         "catalog-status": CatalogStatusReport,
+        "compile": CompileReport,
         "config": ConfigReport,
         "config-get": ConfigReport,
         "doctor": DoctorReport,
@@ -49,6 +51,7 @@ __all__ = [
     "CatalogCheckReport",
     "CatalogMigrateReport",
     "CatalogStatusReport",
+    "CompileReport",
     "ConfigReport",
     "DoctorReport",
     "EngineStatusReport",

@@ -35,6 +35,7 @@ class PreviewColumn:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreviewReport:
     pipeline: str
+    table: str
     columns: tuple[PreviewColumn, ...]
     rows: tuple[Mapping[str, Any], ...]
     steps: tuple[str, ...]

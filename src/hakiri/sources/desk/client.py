@@ -25,7 +25,11 @@ class _Line:
         self._socket.settimeout(None)
         self._stream = self._socket.makefile("rwb")
         if address.key:
-            self.ask({"key": address.key})
+            try:
+                self.ask({"key": address.key})
+            except BaseException:
+                self.close()
+                raise
 
     def ask(self, question: Mapping[str, Any]) -> Any:
         try:

@@ -202,7 +202,7 @@ class CompanyContract:
     def test_a_connector_is_closed_as_often_as_one_likes(self, source: Subject) -> None:
         unused, used = arrive(source).connector, arrive(source).connector
         used.discover()
-        for connector in (unused, used):
+        for connector in (used, unused):
             connector.close()
             connector.close()
 

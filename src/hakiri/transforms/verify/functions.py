@@ -1,7 +1,7 @@
 """The functions a plan may call, by their names on the wire in lower case.
 
-Some of them are held to limits besides: see function_rules.py. Every name that pyspark can write is here or in
-refused_functions.py, and a test keeps it so.
+Some of them are held to limits besides: see function_rules.py. Every name that pyspark can write is here or
+in refused_functions.py, and a test keeps it so.
 """
 
 from __future__ import annotations

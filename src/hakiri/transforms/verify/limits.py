@@ -16,9 +16,8 @@ LARGEST_PLAN_BYTES = 8 * 1024 * 1024
 LONGEST_TEXT_BYTES = 100_000
 DEEPEST_SUBQUERY = 8
 
-MOST_ELEMENTS = 100_000  # in a list that numbers in the plan describe
-MOST_REPEATS = 10_000
-LONGEST_PADDING = 10_000
+MOST_ELEMENTS = 100_000  # letters or elements that a number in the plan asks for
+MOST_REPEATS = 10_000  # of a value that may itself be large
 MOST_DIGITS = 1_000  # after the point: Spark computes them all, however many are asked for
 WIDEST_FORMAT = 1_000
 MOST_GROWTH = 1_000_000  # all that multiplies, multiplied, on one way through the plan

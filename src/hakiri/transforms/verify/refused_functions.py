@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from hakiri.transforms.verify.reasons import UNSTORED_TYPE, Reason
+from hakiri.transforms.verify.words import words
 
 _REFUSED: Mapping[Reason, str] = {
     Reason(
@@ -74,6 +75,6 @@ REFUSED_FUNCTIONS: Mapping[str, Reason] = MappingProxyType(
 
 # A name without parentheses that Spark takes for a call when there is no such column. `user` is one too, and
 # is left out: it is among the commonest columns of all, and the worst it gives is the name of an account.
-CALLS_WITHOUT_PARENTHESES = frozenset(
-    "current_user session_user current_date current_timestamp current_time localtime localtimestamp".split()
+CALLS_WITHOUT_PARENTHESES = words(
+    "current_user session_user current_date current_timestamp current_time localtime localtimestamp"
 )

@@ -1,0 +1,269 @@
+"""Postgres, through ADBC: rows come as a binary COPY and go into Arrow without touching Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from importlib.resources import files
+from itertools import groupby
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit, urlunsplit
+
+import pyarrow as pa
+
+from hakiri.core.errors import MissingExtra
+from hakiri.core.secrets import masker
+from hakiri.sources.contract import Bound, Context, Extent
+from hakiri.sources.errors import PermanentFailure
+from hakiri.sources.sql.bounds import bound_of
+from hakiri.sources.sql.config import SqlConfig
+from hakiri.sources.sql.databases import BATCH_BYTES
+from hakiri.sources.sql.postgres_probe import answer_of, server_of
+from hakiri.sources.sql.postgres_types import column_of
+from hakiri.sources.sql.reading import select_batches
+from hakiri.sources.sql.relations import Column, Relation, quoted, text_literal
+from hakiri.sources.sql.selects import Select, ends_of
+
+try:
+    import adbc_driver_postgresql.dbapi as adbc
+    from adbc_driver_manager import Error
+
+    # Only its iterator says with which SQLSTATE a read ended; the plain Arrow one has words alone.
+    from adbc_driver_manager._reader import AdbcRecordBatchReader
+
+    from hakiri.sources.sql.postgres_errors import connect_failure, read_failure
+except ImportError as error:
+    raise MissingExtra("reading Postgres", extra="sql") from error
+
+DEFAULT_SCHEMA = "public"
+# Below this many rows a table without an index is looked through for the ends of a column.
+MOST_ROWS_TO_SCAN = 1_000_000
+# A server that is gone without a word is noticed after half a minute, not after the system's two hours.
+_OPTIONS = {
+    "application_name": "hakiri",
+    "connect_timeout": "10",
+    "keepalives_idle": "15",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "30000",
+}
+# For this transaction only, so that a pool between us and the server is left as it was. The forms in which
+# values are shown are part of what is promised; and a state that others read is idle for as long as they do.
+_SETTINGS = {
+    "client_encoding": "UTF8",
+    "standard_conforming_strings": "on",
+    "timezone": "UTC",
+    "datestyle": "ISO, YMD",
+    "intervalstyle": "iso_8601",
+    "bytea_output": "hex",
+    "extra_float_digits": "1",
+    "idle_in_transaction_session_timeout": "0",
+}
+_SNAPSHOT_IS_GONE = ("22023", "42704")
+
+
+class PostgresDatabase:
+    """One database of a Postgres server."""
+
+    def __init__(self, config: SqlConfig, context: Context) -> None:
+        self._config = config
+        self._context = context
+
+    @contextmanager
+    def session(self, snapshot: str | None = None) -> Iterator[PostgresSession]:
+        mask = masker(self._context.secrets.values())
+        with ExitStack() as stack:
+            connection = stack.enter_context(self._connected(mask))
+            session = PostgresSession(connection, self._config, self._context, mask)
+            session.begin(snapshot)
+            yield session
+
+    @contextmanager
+    def still(self) -> Iterator[str | None]:
+        with self.session() as session:
+            yield session.exported_snapshot()
+
+    @contextmanager
+    def _connected(self, mask: Callable[[str], str]) -> Iterator[adbc.Connection]:
+        url = _with_options(self._config.url.fill_url(self._context.secrets))
+        try:
+            with self._context.budget.turn():
+                connection = adbc.connect(url)
+        except Error as error:
+            with self._context.budget.turn():
+                answer = answer_of(server_of(url))
+            # Not its cause: that may repeat the URL.
+            raise connect_failure(error, answer, mask) from None
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+
+class PostgresSession:
+    """One transaction that only reads, and sees one state from its first question on."""
+
+    is_text_checked = True
+
+    def __init__(
+        self,
+        connection: adbc.Connection,
+        config: SqlConfig,
+        context: Context,
+        mask: Callable[[str], str],
+    ) -> None:
+        self._connection = connection
+        self._config = config
+        self._context = context
+        self._mask = mask
+
+    def begin(self, snapshot: str | None) -> None:
+        self._order("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        if snapshot is not None:
+            self._take_snapshot(snapshot)
+        settings = ", ".join(
+            f"set_config({text_literal(name)}, {text_literal(value)}, true)"
+            for name, value in _SETTINGS.items()
+        )
+        row = self._rows(f"SELECT {settings}, current_setting('server_encoding') AS encoding")[0]
+        # A database of this encoding takes any bytes for text.
+        self.is_text_checked = row["encoding"] != "SQL_ASCII"
+
+    def exported_snapshot(self) -> str:
+        snapshot: str = self._rows("SELECT pg_export_snapshot() AS snapshot")[0]["snapshot"]
+        return snapshot
+
+    def about(self) -> str:
+        row = self._rows(
+            "SELECT current_setting('server_version') AS version, current_database()::text AS base, "
+            "current_user::text AS person"
+        )[0]
+        return f"Postgres {row['version']}, database `{row['base']}`, as `{row['person']}`"
+
+    def relations(self, names: Collection[str] | None) -> Sequence[Relation]:
+        own = self._config.db_schema or DEFAULT_SCHEMA
+        found = self._relation_rows(own, names)
+        if names is None:
+            return [self._relation(table, rows) for (_, table), rows in found.items() if rows[0]["may_read"]]
+        pairs = ((name, _places(name, own)) for name in names)
+        return [
+            self._relation(name, _readable(name, found[place]))
+            for name, places in pairs
+            for place in [next((place for place in places if place in found), None)]
+            if place is not None
+        ]
+
+    def extent(self, relation: Relation, column: Column) -> Extent:
+        rows = relation.estimated_rows
+        if column.is_indexed or (rows is not None and rows < MOST_ROWS_TO_SCAN):
+            lowest, highest = (self._end(select, column) for select in ends_of(relation, column))
+            nulls = Select(
+                relation=relation, columns=(column,), conditions=(f"{column.key} IS NULL",), limit=1
+            )
+            has_nulls = column.is_nullable and any(True for _ in select_batches(self, nulls))
+            return Extent(lowest=lowest, highest=highest, rows=rows, has_nulls=has_nulls)
+        return Extent(rows=rows, has_nulls=None if column.is_nullable else False)
+
+    def batches(self, select: Select) -> Iterator[pa.RecordBatch]:
+        return self._batches(select.sql, BATCH_BYTES)
+
+    def _end(self, select: Select, column: Column) -> Bound | None:
+        for batch in select_batches(self, select):
+            return bound_of(batch.column(batch.schema.get_field_index(column.name))[0])
+        return None
+
+    def _relation_rows(
+        self, own: str, names: Collection[str] | None
+    ) -> dict[tuple[str, str], list[dict[str, Any]]]:
+        if names is None:
+            wanted = f"n.nspname = {text_literal(own)} AND NOT c.relispartition"
+        else:
+            places = [place for name in names for place in _places(name, own)]
+            listed = ", ".join(f"({text_literal(schema)}, {text_literal(name)})" for schema, name in places)
+            wanted = f"(n.nspname, c.relname) IN ({listed})" if places else "false"
+        query = files("hakiri.sources.sql").joinpath("postgres.sql").read_text("utf-8")
+        rows = self._rows(query.replace("{wanted}", wanted))
+        grouped = groupby(rows, key=lambda row: (row["schema"], row["name"]))
+        return {place: list(columns) for place, columns in grouped}
+
+    def _relation(self, name: str, rows: list[dict[str, Any]]) -> Relation:
+        schema, table = rows[0]["schema"], rows[0]["name"]
+        as_text = self._config.columns_as_text((name, table, f"{schema}.{table}"))
+        keys = {row["key_position"]: row["column"] for row in rows if row["key_position"] is not None}
+        relation = Relation(
+            name=name,
+            target=f"{quoted(schema)}.{quoted(table)}",
+            columns=tuple(column_of(row, is_text=row["column"] in as_text) for row in rows),
+            primary_key=tuple(keys[position] for position in sorted(keys)),
+            estimated_rows=rows[0]["estimated_rows"],
+            description=rows[0]["description"],
+        )
+        for column in as_text:
+            relation.column(column)
+        return relation
+
+    def _take_snapshot(self, snapshot: str) -> None:
+        try:
+            self._execute(f"SET TRANSACTION SNAPSHOT {text_literal(snapshot)}")
+        except Error as error:
+            if error.sqlstate in _SNAPSHOT_IS_GONE:
+                raise PermanentFailure(
+                    f"Postgres does not hold the state `{snapshot}` any more",
+                    hint="run it again, so that all reads see a new one",
+                ) from error
+            raise read_failure(error, self._mask) from error
+
+    def _order(self, statement: str) -> None:
+        try:
+            self._execute(statement)
+        except Error as error:
+            raise read_failure(error, self._mask) from error
+
+    def _execute(self, statement: str) -> None:
+        with self._connection.cursor() as cursor, self._context.budget.turn():
+            cursor.execute(statement)
+
+    def _rows(self, query: str) -> list[dict[str, Any]]:
+        return [row for batch in self._batches(query, BATCH_BYTES) for row in batch.to_pylist()]
+
+    def _batches(self, query: str, batch_bytes: int) -> Iterator[pa.RecordBatch]:
+        cursor = self._connection.cursor()
+        try:
+            cursor.adbc_statement.set_options(**{"adbc.postgresql.batch_size_hint_bytes": str(batch_bytes)})
+            with self._context.budget.turn():
+                cursor.execute(query)
+            handle = cursor.fetch_arrow()
+            reader = AdbcRecordBatchReader._import_from_c(handle.address)  # noqa: SLF001 - see the import
+            try:
+                yield from reader
+            except GeneratorExit:
+                # Nobody wants the rest; closing alone would have the server send it.
+                cursor.adbc_cancel()
+                raise
+            finally:
+                reader.close()
+        except Error as error:
+            raise read_failure(error, self._mask) from error
+        finally:
+            cursor.close()
+
+
+def _places(name: str, own: str) -> list[tuple[str, str]]:
+    """Where a table of this name may be: in the schema that is read, else in the one before the dot."""
+    schema, dot, table = name.partition(".")
+    return [(own, name), (schema, table)] if dot else [(own, name)]
+
+
+def _readable(name: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    if not rows[0]["may_read"]:
+        raise PermanentFailure(
+            f"the user in `url` may not read table `{name}`", hint="grant SELECT on it to the user"
+        )
+    return rows
+
+
+def _with_options(url: str) -> str:
+    parts = urlsplit(url)
+    missing = {key: value for key, value in _OPTIONS.items() if key not in parse_qs(parts.query)}
+    query = "&".join(part for part in (parts.query, urlencode(missing)) if part)
+    return urlunsplit(parts._replace(query=query))

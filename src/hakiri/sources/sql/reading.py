@@ -1,0 +1,142 @@
+"""A read as batches with cursors: rows with one value of the cursor's column are never torn apart by it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hakiri.sources.contract import Batch, Cursor, Read
+from hakiri.sources.errors import SchemaIncompatible
+from hakiri.sources.sql.bounds import bound_of
+from hakiri.sources.sql.fitting import fitted
+from hakiri.sources.sql.relations import Relation
+from hakiri.sources.sql.selects import ReadPlan, Select, plan_read
+
+
+class Asked(Protocol):
+    """A connection in one state of the database."""
+
+    # Whether the database lets only UTF-8 in.
+    is_text_checked: bool
+
+    def batches(self, select: Select) -> Iterator[pa.RecordBatch]:
+        """The rows, as the driver gives them."""
+
+
+def read_batches(asked: Asked, relation: Relation, read: Read) -> Iterator[Batch]:
+    """The rows of a read with the cursor after each batch, as `Connector.open` promises."""
+    plan = plan_read(relation, read)
+    left = read.limit
+    if plan.without_value is not None:
+        for rows in select_batches(asked, plan.without_value):
+            left = None if left is None else left - rows.num_rows
+            yield _given(rows, plan, read, None)
+    if left is not None and left <= 0:
+        return
+    batches = select_batches(asked, replace(plan.main, limit=left))
+    if plan.followed is None:
+        yield from (_given(rows, plan, read, None) for rows in batches)
+    elif plan.is_ordered:
+        yield from _in_order(batches, plan, read, left)
+    else:
+        yield from _in_any_order(batches, plan, read, left)
+
+
+def select_batches(asked: Asked, select: Select) -> Iterator[pa.RecordBatch]:
+    """The rows of a SELECT in the types of its columns; no batch is empty."""
+    for batch in asked.batches(select):
+        if batch.num_rows:
+            yield fitted(batch, select.relation, select.columns, is_text_checked=asked.is_text_checked)
+
+
+def _in_order(
+    batches: Iterable[pa.RecordBatch], plan: ReadPlan, read: Read, limit: int | None
+) -> Iterator[Batch]:
+    """Each batch is held until the next one shows whether all rows with its last value were in it."""
+    held: pa.RecordBatch | None = None
+    count = 0
+    for rows in batches:
+        count += rows.num_rows
+        if held is not None:
+            yield from _cut(held, plan, read, is_whole=not _last(held, plan).equals(_first(rows, plan)))
+        held = rows
+    if held is not None:
+        yield from _cut(held, plan, read, is_whole=limit is None or count < limit)
+
+
+def _cut(rows: pa.RecordBatch, plan: ReadPlan, read: Read, *, is_whole: bool) -> Iterator[Batch]:
+    """The rows with the cursor after them, or else those before the last value with theirs and the rest."""
+    if is_whole:
+        yield _given(rows, plan, read, _cursor(plan, _last(rows, plan)))
+        return
+    values = _values(rows, plan)
+    head = rows.num_rows - pc.sum(pc.equal(values, values[-1])).as_py()
+    if head:
+        yield _given(rows.slice(0, head), plan, read, _cursor(plan, values[head - 1]))
+    yield _given(rows.slice(head), plan, read, None)
+
+
+def _in_any_order(
+    batches: Iterable[pa.RecordBatch], plan: ReadPlan, read: Read, limit: int | None
+) -> Iterator[Batch]:
+    """The last batch has the highest value of all as its cursor, if that was the end."""
+    held: pa.RecordBatch | None = None
+    highest: pa.Scalar | None = None
+    count = 0
+    for rows in batches:
+        count += rows.num_rows
+        own = pc.max(_values(rows, plan))
+        if own.is_valid and (highest is None or own.as_py() > highest.as_py()):
+            highest = own
+        if held is not None:
+            yield _given(held, plan, read, None)
+        held = rows
+    if held is not None:
+        is_end = highest is not None and (limit is None or count < limit)
+        yield _given(held, plan, read, _cursor(plan, highest) if is_end else None)
+
+
+def _values(rows: pa.RecordBatch, plan: ReadPlan) -> pa.Array:
+    assert plan.followed is not None  # noqa: S101 - asked only where a column is followed
+    return rows.column(rows.schema.get_field_index(plan.followed.name))
+
+
+def _first(rows: pa.RecordBatch, plan: ReadPlan) -> pa.Scalar:
+    return _values(rows, plan)[0]
+
+
+def _last(rows: pa.RecordBatch, plan: ReadPlan) -> pa.Scalar:
+    return _values(rows, plan)[-1]
+
+
+def _cursor(plan: ReadPlan, value: pa.Scalar) -> Cursor:
+    assert plan.followed is not None  # noqa: S101 - asked only where a column is followed
+    return {plan.followed.name: bound_of(value)}
+
+
+def _given(rows: pa.RecordBatch, plan: ReadPlan, read: Read, cursor: Cursor | None) -> Batch:
+    """The wanted columns, in the form that the reader asks for."""
+    columns = rows.columns[: plan.wanted]
+    schema = read.schema or pa.schema([column.field for column in plan.main.columns[: plan.wanted]])
+    if read.schema is not None:
+        columns = [
+            _in_form(array, field, read) for array, field in zip(columns, read.schema, strict=True)
+        ]
+    return Batch(rows=pa.RecordBatch.from_arrays(columns, schema=schema), cursor=cursor)
+
+
+def _in_form(array: pa.Array, field: pa.Field, read: Read) -> pa.Array:
+    if array.type.equals(field.type):
+        return array
+    try:
+        return array.cast(field.type)
+    except pa.ArrowException as error:
+        raise SchemaIncompatible(
+            f"column `{field.name}` of table `{read.table}` is of type {array.type} now, and a value of it "
+            f"cannot be brought to {field.type}",
+            hint="`hakiri source describe` shows its columns",
+        ) from error

@@ -1,0 +1,78 @@
+"""Verifying a whole plan: nothing outside the allow list may run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hakiri.transforms.verify.errors import PlanRefused, Refusal
+from hakiri.transforms.verify.expressions import EXPRESSION_CHECKS
+from hakiri.transforms.verify.growth import growth_refusals
+from hakiri.transforms.verify.limits import LARGEST_PLAN_BYTES
+from hakiri.transforms.verify.relations import RELATION_CHECKS
+from hakiri.transforms.verify.scope import Node, Scope
+from hakiri.transforms.verify.walk import walked
+
+if TYPE_CHECKING:
+    from pyspark.sql.connect.proto import Relation
+
+_MOST_GUESSES = 20
+_CHECKS = {**RELATION_CHECKS, **EXPRESSION_CHECKS}
+
+
+def verify_plan(relation: Relation, *, inputs: Collection[str]) -> None:
+    """Return only if every node, field, function, type and number of the plan is allowed.
+
+    The plan may read the inputs, by exactly these names, and nothing else. Raises PlanRefused with all that
+    is wrong; what stands inside a refused node is not looked at.
+    """
+    if relation.ByteSize() > LARGEST_PLAN_BYTES:
+        problem = f"the plan is larger than {LARGEST_PLAN_BYTES} bytes"
+        raise PlanRefused([Refusal("root", problem, "keep large literals in a reference table")])
+    refusals: list[Refusal] = []
+    nodes = walked(relation, refusals)
+    for node in nodes:
+        refusals.extend(_checked(node, inputs, may_guess=len(refusals) < _MOST_GUESSES))
+    refusals.extend(_unlike_twins(nodes))
+    refusals.extend(growth_refusals(nodes))
+    if refusals:
+        raise PlanRefused(refusals)
+
+
+def plan_tables(relation: Relation) -> tuple[str, ...]:
+    """The tables that a plan reads by name, each once, in the order of their names."""
+    nodes = walked(relation, [])
+    tables = [node.message for node in nodes if node.kind == "Read.NamedTable"]
+    return tuple(sorted({_name_of(table) for table in tables}))
+
+
+def _name_of(table: Any) -> str:
+    return str(table.unparsed_identifier)
+
+
+def _checked(node: Node, inputs: Collection[str], *, may_guess: bool) -> Iterator[Refusal]:
+    check = _CHECKS.get(node.kind)
+    if check is None:
+        return
+    for trouble in check(node.message, Scope(node, inputs, may_guess)):
+        path = f"{node.path}.{trouble.field}" if trouble.field else node.path
+        yield Refusal(path, trouble.problem, trouble.hint)
+
+
+def _unlike_twins(nodes: Sequence[Node]) -> Iterator[Refusal]:
+    """Subqueries of one id that are not the same.
+
+    Which of them Spark takes is its own affair, and with the wrong one a subquery could come to hold itself.
+    """
+    first: dict[int, bytes] = {}
+    for node in nodes:
+        if not node.label.startswith("references[") or node.kind != "Relation":
+            continue
+        message: Any = node.message
+        said = message.SerializeToString(deterministic=True)
+        if first.setdefault(message.common.plan_id, said) != said:
+            yield Refusal(
+                node.path,
+                f"there is another subquery {message.common.plan_id} that says something else",
+                "run `hakiri compile` again",
+            )

@@ -1,0 +1,82 @@
+"""A project with a connector of its own that counts, calls a server, and can fail in every way."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from hakiri.manifest import PipelineSpec
+
+CONNECTOR = """
+from collections.abc import Iterator
+
+import pyarrow as pa
+from urllib.request import urlopen
+
+from hakiri.sources.config import SourceConfig
+from hakiri.sources.contract import Batch, Connector, Read, Table
+from hakiri.sources.errors import RateLimited
+
+SCHEMA = pa.schema({"n": pa.int64(), "name": pa.large_string(), "at": pa.timestamp("ns", "UTC")})
+
+
+class Config(SourceConfig):
+    batch: int = 4
+    calls: str = ""
+    fails: str = ""
+
+
+class Numbers(Connector):
+    Config = Config
+
+    def discover(self, only=None):
+        return [Table(name="numbers", schema=SCHEMA, primary_key=("n",))]
+
+    def open(self, read: Read) -> Iterator[Batch]:
+        first, end = read.window.since, read.window.until
+        for start in range(first, end, self.config.batch):
+            if self.config.calls:
+                with self.context.budget.turn(), urlopen(self.config.calls) as answer:
+                    answer.read()
+            self.fail(start - first)
+            numbers = list(range(start, min(start + self.config.batch, end)))
+            yield Batch(rows=rows(numbers), cursor={"n": numbers[-1]})
+        yield Batch(rows=rows([]), cursor={"through": end})
+
+    def fail(self, at):
+        if self.config.fails == "secret" and at:
+            raise ValueError(f"no way in with {self.context.secrets['MARK'].reveal()}")
+        if self.config.fails == "limit" and at:
+            raise RateLimited("the source wants a rest", seconds=17)
+
+
+def rows(numbers):
+    return pa.RecordBatch.from_arrays(
+        [
+            pa.array(numbers, pa.int64()),
+            pa.array([f"number {n}" for n in numbers], pa.large_string()),
+            pa.array([n * 1000 for n in numbers], pa.timestamp("ns", "UTC")),
+        ],
+        schema=SCHEMA,
+    )
+"""
+
+
+def numbers_project(root: Path) -> Path:
+    (root / "connectors").mkdir(parents=True)
+    (root / "connectors" / "numbers.py").write_text(CONNECTOR)
+    return root
+
+
+def numbers_spec(*, rate: str | None = None, **config: object) -> PipelineSpec:
+    return PipelineSpec.model_validate_json(
+        json.dumps(
+            {
+                "id": "counting",
+                "source": {"connector": "numbers", "config": config},
+                "tables": ["numbers"],
+                "secrets": ["MARK"],
+                "backfill": {"rate_budget": rate} if rate else {},
+            }
+        )
+    )

@@ -1,0 +1,130 @@
+"""A connector as a Spark source: one read a task, rows once, and errors that arrive as they were raised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.errors import PySparkException
+from tests.sources.bridge.numbers_project import numbers_project, numbers_spec
+
+from hakiri.core.clock import SystemClock
+from hakiri.core.errors import Place
+from hakiri.sources.bridge.failures import failure_in
+from hakiri.sources.bridge.frames import source_rows
+from hakiri.sources.bridge.landing import land
+from hakiri.sources.contract import Read, Window
+from hakiri.sources.errors import RateLimited
+from hakiri.sources.reading import OpenSource, open_source
+
+pytestmark = pytest.mark.spark
+
+MARK = "sesame-4711"
+Open = Callable[..., AbstractContextManager[OpenSource]]
+
+
+@pytest.fixture
+def open_numbers(tmp_path: Path) -> Open:
+    root = numbers_project(tmp_path / "project")
+
+    @contextmanager
+    def opened(**config: Any) -> Iterator[OpenSource]:
+        with open_source(
+            numbers_spec(**config),
+            root=root,
+            place=Place("hakiri.toml", 5),
+            env={"MARK": MARK},
+            clock=SystemClock(),
+        ) as source:
+            yield source
+
+    return opened
+
+
+def reads(*windows: tuple[int, int]) -> list[Read]:
+    return [Read(table="numbers", window=Window(field="n", since=a, until=b)) for a, b in windows]
+
+
+@pytest.mark.spec("HP-026")
+def test_every_read_gives_its_rows_once_and_its_last_cursor(
+    spark: Any, open_numbers: Open, tmp_path: Path
+) -> None:
+    with open_numbers() as source:
+        rows = source_rows(spark, source.task, source.table("numbers"), reads((0, 10), (100, 103), (7, 7)))
+        rows.frame.write.parquet(str(tmp_path / "out"))
+        outcomes = rows.outcomes()
+
+    written = pq.read_table(tmp_path / "out").sort_by("_position").to_pydict()
+    assert written["n"] == [*range(10), 100, 101, 102]
+    assert written["name"] == [f"number {n}" for n in written["n"]]
+    assert [at.microsecond for at in written["at"]] == written["n"]
+    assert written["_position"] == [*range(10), *range(1 << 40, (1 << 40) + 3)]
+    assert [outcome.rows for outcome in outcomes] == [10, 3, 0]
+    # A read without rows has nothing to carry its cursor.
+    assert [outcome.cursor for outcome in outcomes] == [{"through": 10}, {"through": 103}, None]
+
+
+@pytest.mark.spec("HP-027")
+def test_landed_files_are_what_was_read_and_are_told_with_their_hashes(
+    spark: Any, open_numbers: Open, tmp_path: Path
+) -> None:
+    import hashlib
+
+    folders = [tmp_path / name for name in ("a", "b", "c")]
+    with open_numbers() as source:
+        landed = land(
+            spark, source.task, source.table("numbers"), reads((0, 10), (100, 103), (7, 7)), folders
+        )
+
+    assert [each.rows for each in landed] == [10, 3, 0]
+    assert [each.cursor for each in landed] == [{"through": 10}, {"through": 103}, {"through": 7}]
+    assert [len(each.files) for each in landed] == [1, 1, 0]
+    for each in landed:
+        for file in each.files:
+            content = Path(file.path).read_bytes()
+            assert file.bytes == len(content)
+            assert file.sha256 == hashlib.sha256(content).hexdigest()
+    assert pq.read_table(folders[0]).column("n").to_pylist() == list(range(10))
+    assert not folders[2].exists()
+
+
+def test_both_ways_give_the_same_rows_and_types(spark: Any, open_numbers: Open, tmp_path: Path) -> None:
+    with open_numbers() as source:
+        table = source.table("numbers")
+        through_spark = source_rows(spark, source.task, table, reads((0, 9)))
+        through_spark.frame.drop("_position").write.parquet(str(tmp_path / "spark"))
+        land(spark, source.task, table, reads((0, 9)), [tmp_path / "landed"])
+
+    first, second = (spark.read.parquet(str(tmp_path / name)) for name in ("spark", "landed"))
+    assert first.schema == second.schema
+    assert sorted(first.collect()) == sorted(second.collect())
+
+
+def test_a_typed_error_arrives_as_it_was_raised(spark: Any, open_numbers: Open, tmp_path: Path) -> None:
+    with open_numbers(fails="limit") as source:
+        rows = source_rows(spark, source.task, source.table("numbers"), reads((0, 10)))
+        with pytest.raises(PySparkException) as caught:
+            rows.frame.write.parquet(str(tmp_path / "out"))
+
+    error = failure_in(str(caught.value))
+    assert isinstance(error, RateLimited)
+    assert error.seconds == 17
+    assert error.retryable
+    assert str(error) == "the source wants a rest"
+
+
+def test_a_fault_of_the_connector_is_told_with_its_line_and_without_secrets(
+    spark: Any, open_numbers: Open, tmp_path: Path
+) -> None:
+    with open_numbers(fails="secret") as source, pytest.raises(PySparkException) as caught:
+        land(spark, source.task, source.table("numbers"), reads((0, 10)), [tmp_path / "x"])
+
+    error = failure_in(str(caught.value))
+    assert error is not None
+    assert error.code == "sources.permanent"
+    assert str(error).startswith("the connector failed with ValueError: no way in with *** (numbers.py:")
+    assert MARK not in str(caught.value)

@@ -1,0 +1,151 @@
+"""Sources read by many tasks at once, and what can be seen of them from outside: budgets and secrets."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.sources.bridge.numbers_project import numbers_project, numbers_spec
+from tests.support.counting_server import counting_server
+
+from hakiri.core.clock import SystemClock
+from hakiri.core.errors import Place
+from hakiri.engine import Engine, EngineHome, Watcher, session
+from hakiri.sources.bridge.frames import source_rows
+from hakiri.sources.bridge.landing import land
+from hakiri.sources.contract import Read, Window
+from hakiri.sources.reading import OpenSource, open_source
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
+
+MARK = "sesame-4711-marker"
+WINDOW_SECONDS = 0.5
+RATE = "25/500ms"
+
+
+@contextmanager
+def opened(root: Path, **config: Any) -> Iterator[OpenSource]:
+    with open_source(
+        numbers_spec(**config),
+        root=root,
+        place=Place("hakiri.toml", 5),
+        env={"MARK": MARK},
+        clock=SystemClock(),
+    ) as source:
+        yield source
+
+
+def reads(count: int, rows: int) -> list[Read]:
+    return [
+        Read(table="numbers", window=Window(field="n", since=number * rows, until=(number + 1) * rows))
+        for number in range(count)
+    ]
+
+
+def everything_the_server_shows(spark: Any) -> str:
+    """Every page of Spark's web interface that can be reached by links from its first."""
+    address = spark.conf.get("spark.driver.appUIAddress", None) or ui_address(spark)
+    seen: dict[str, str] = {}
+    ahead = [address, f"{address}/api/v1/applications", f"{address}/environment/", f"{address}/SQL/"]
+    while ahead:
+        url = ahead.pop()
+        if url in seen or len(seen) > 200:
+            continue
+        try:
+            with urllib.request.urlopen(url, timeout=20) as answer:
+                seen[url] = answer.read().decode("utf-8", "replace")
+        except OSError:
+            seen[url] = ""
+            continue
+        ahead += [
+            f"{address}{link}"
+            for link in re.findall(r'href="(/[^"#]*)"', seen[url])
+            if "/static/" not in link
+        ]
+    assert len(seen) > 5
+    return "\n".join(seen.values())
+
+
+def ui_address(spark: Any) -> str:
+    return f"http://127.0.0.1:{spark.conf.get('spark.ui.port')}"
+
+
+@pytest.mark.spec("HP-134")
+def test_four_tasks_share_a_budget_and_no_secret_is_seen_anywhere(
+    home: EngineHome,
+    make_engine: Callable[..., Engine],
+    unwatched: Watcher,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    root = numbers_project(tmp_path / "project")
+    port = free_port()
+    engine = make_engine(
+        home,
+        master="local[4]",
+        conf={"spark.ui.enabled": "true", "spark.ui.port": str(port), "spark.eventLog.enabled": "true",
+              "spark.eventLog.dir": (tmp_path / "events").as_uri()},
+    )  # fmt: skip
+    (tmp_path / "events").mkdir()
+    failures: list[str] = []
+    with counting_server() as server, session(engine, unwatched, project=root) as spark:
+        with opened(root, rate=RATE, calls=server.url, batch=1) as source:
+            table = source.table("numbers")
+            land(spark, source.task, table, reads(4, 1), [tmp_path / f"warm-{n}" for n in range(4)])
+            server.arrivals.clear()
+            start = time.monotonic()
+            landed = land(spark, source.task, table, reads(4, 50), [tmp_path / f"x-{n}" for n in range(4)])
+            waited = source.budget.waited_seconds if source.budget else 0
+
+            rows = source_rows(spark, source.task, table, reads(1, 3))
+            rows.frame.write.parquet(str(tmp_path / "out"))
+            plan = rows.frame._explain_string(extended=True)
+        with opened(root, fails="secret") as source:
+            for attempt in (
+                lambda: land(spark, source.task, table, reads(1, 9), [tmp_path / "failed"]),
+                source_rows(spark, source.task, table, reads(1, 9)).frame.collect,
+            ):
+                with pytest.raises(Exception, match="hakiri-failure") as caught:
+                    attempt()
+                failures.append(str(caught.value))
+        pages = everything_the_server_shows(spark)
+
+    calls = server.arrivals[:200]
+    took = max(calls) - start
+    assert [each.rows for each in landed] == [50] * 4
+    assert server.most_in_a_window(WINDOW_SECONDS) <= 25
+    # 200 calls are 8 windows of 25, of which the first is free at once.
+    assert took < 7 * WINDOW_SECONDS / 0.9 + 1.0  # and a second for the job itself
+    assert waited > 0
+
+    files = [
+        path for folder in (home.runtime, tmp_path / "events") for path in folder.rglob("*") if path.is_file()
+    ]
+    said = capfd.readouterr()
+    everywhere = {str(path): path.read_text("utf-8", "replace") for path in files}
+    everywhere |= {
+        "plan": plan,
+        "pages": pages,
+        "out": said.out,
+        "err": said.err,
+        "errors": "\n".join(failures),
+    }
+    everywhere["options"] = json.dumps(source.task.text())
+    assert [name for name, text in everywhere.items() if MARK in text] == []
+    assert "numbers" in everywhere["plan"]
+    assert "numbers" in everywhere["pages"]
+
+
+def free_port() -> int:
+    import socket
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

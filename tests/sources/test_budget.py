@@ -1,0 +1,126 @@
+"""The rate budget: never more calls than allowed in any window, as the source sees them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hakiri.core.clock import SystemClock
+from hakiri.core.grammar import Rate
+from hakiri.sources.budget import NoBudget, SharedBudget, Turns
+
+RATES = ("1/s", "3/s", "7/2s", "60/min")
+
+
+def most_in_a_window(arrivals: list[float], seconds: float) -> int:
+    """How many arrivals the fullest window of this length holds; its end does not belong to it."""
+    ordered = sorted(arrivals)
+    return max(sum(1 for at in ordered if start <= at < start + seconds) for start in ordered)
+
+
+# Times that a float holds exactly, so that the model does not differ from the budget by rounding.
+seconds = st.integers(0, 3 * 1024).map(lambda ticks: ticks / 1024)
+
+
+@given(
+    rate=st.sampled_from(RATES), calls=st.lists(st.tuples(seconds, st.floats(0, 1)), min_size=1, max_size=60)
+)
+def test_no_window_sees_more_than_the_budget_wherever_in_a_call_it_arrives(
+    rate: str, calls: list[tuple[float, float]]
+) -> None:
+    """Each call takes some time, and arrives at the source at some point of it; four are made at a time."""
+    parsed = Rate.parse(rate)
+    turns, now = Turns(parsed), 0.0
+    arrivals: list[float] = []
+    ends: list[float] = []
+    ahead = list(reversed(calls))
+    while ahead:
+        for end in sorted(end for end in ends if end <= now):
+            ends.remove(end)
+            turns.answer(end)
+        wait = turns.seconds_until_free(now)
+        if wait == 0 and len(ends) < 4:
+            duration, share = ahead.pop()
+            turns.start()
+            ends.append(now + duration)
+            arrivals.append(now + duration * share)
+        else:
+            now = min([*ends, *([now + wait] if wait else [])])
+
+    assert most_in_a_window(arrivals, parsed.per.total_seconds()) <= parsed.count
+
+
+@pytest.mark.spec("HP-134")
+def test_threads_share_one_budget_and_use_nearly_all_of_it() -> None:
+    budget = SharedBudget(Rate.parse("20/250ms"), SystemClock())
+    clock = SystemClock()
+    arrivals: list[float] = []
+
+    def call(_: int) -> None:
+        with budget.turn():
+            arrivals.append(clock.monotonic())
+
+    start = clock.monotonic()
+    with ThreadPoolExecutor(4) as callers:
+        list(callers.map(call, range(140)))
+    took = clock.monotonic() - start
+
+    assert most_in_a_window(arrivals, 0.25) <= 20
+    # 140 calls are 7 windows; the first of them starts at once.
+    assert took < 6 * 0.25 / 0.9
+    assert budget.waited_seconds > 0
+
+
+def test_turns_are_given_in_the_order_of_asking() -> None:
+    budget = SharedBudget(Rate.parse("1/50ms"), SystemClock())
+    order: list[int] = []
+    budget.take()
+    waiting = []
+    for number in range(4):
+        queued = threading.Event()
+        thread = threading.Thread(target=_take, args=(budget, number, order, queued))
+        thread.start()
+        queued.wait(5)
+        while len(budget._queue) <= number:
+            pass
+        waiting.append(thread)
+    budget.give_back()
+    for thread in waiting:
+        thread.join(10)
+
+    assert order == [0, 1, 2, 3]
+
+
+def _take(budget: SharedBudget, number: int, order: list[int], queued: threading.Event) -> None:
+    queued.set()
+    with budget.turn():
+        order.append(number)
+
+
+def test_a_call_that_fails_gives_its_turn_back() -> None:
+    budget = SharedBudget(Rate.parse("1/20ms"), SystemClock())
+
+    for _ in range(3):
+        with pytest.raises(ValueError, match="lost"), budget.turn():
+            raise ValueError("lost")
+
+    assert budget._turns.under_way == 0
+
+
+def test_without_a_budget_nobody_waits() -> None:
+    @contextmanager
+    def timed() -> Iterator[None]:
+        before = SystemClock().monotonic()
+        yield
+        assert SystemClock().monotonic() - before < 1
+
+    with timed():
+        for _ in range(10_000):
+            with NoBudget().turn():
+                pass
