@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import sys
 
-from bench import catalog, manifest_load, start_up
+from bench import catalog, manifest_load, sources, start_up
 from bench.measure import Measured, show
 
-BENCHMARKS = {"start_up": start_up.run, "manifest_load": manifest_load.run, "catalog": catalog.run}
+BENCHMARKS = {
+    "start_up": start_up.run,
+    "manifest_load": manifest_load.run,
+    "catalog": catalog.run,
+    "sources": sources.run,
+}
 
 
 def main(names: list[str]) -> int:

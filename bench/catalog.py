@@ -16,7 +16,7 @@ from tests.support.postgres import PostgresServer
 from bench.measure import Measured, medians_in_turn
 from hakiri.catalog import Catalog, open_catalog
 from hakiri.catalog.contract.chunks import ChunkCommit, NewChunk
-from hakiri.catalog.contract.leases import CursorKind
+from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import NodeId, PipelineId, RunId, TableName
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -10,12 +10,11 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import MappingProxyType, TracebackType
+from types import TracebackType
 from typing import Any, TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
 HOST = "127.0.0.1"
-NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +43,7 @@ class Reply:
 
     body: Any = field(default_factory=dict)
     status: int = 200
-    headers: Mapping[str, str] = NOTHING
+    headers: Mapping[str, str] = field(default_factory=dict)
     cut_after: int | None = None
 
     def content(self) -> bytes:

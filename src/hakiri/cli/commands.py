@@ -30,6 +30,7 @@ COMMANDS: Mapping[str, Entry] = MappingProxyType(
             "hakiri.cli.preview",
             "Run a pipeline's source and transforms on Spark and show the first rows.",
         ),
+        "source": Entry("hakiri.cli.source", "See which connectors there are, and what a source holds."),
         "pipeline": Entry("hakiri.cli.pipeline", "Write and read the pipelines of the manifest."),
         "catalog": Entry(
             "hakiri.cli.catalog", "Show, migrate and check the catalog, where all state is kept."

@@ -41,15 +41,19 @@ def preview(
     Nothing is written.
     """
     from hakiri.cli.project import project_of, settings_of
-    from hakiri.cli.spark import spark_of
+    from hakiri.cli.spark import engine_of, spark_of
     from hakiri.cli.values import shown_cell
+    from hakiri.engine import address_for_tasks
     from hakiri.pipelines import preview_rows, ready_to_preview
 
     app = app_of(ctx)
     project = project_of(app)
     settings = settings_of(app, project)
+    advertised = address_for_tasks(engine_of(app, settings).config)
     with (
-        ready_to_preview(project, pipeline_id, table=table, env=app.env, clock=app.clock) as prospect,
+        ready_to_preview(
+            project, pipeline_id, table=table, env=app.env, clock=app.clock, advertised=advertised
+        ) as prospect,
         spark_of(app, settings, project=project.root) as spark,
     ):
         seen = preview_rows(spark, prospect, rows=rows)

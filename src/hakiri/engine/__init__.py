@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hakiri.engine.address import address_for_tasks
     from hakiri.engine.archive import Archive, archive_for, make_archive
     from hakiri.engine.config import EngineConfig, MasterKind, configured, kind_of_master
     from hakiri.engine.home import EngineHome, ServerRecord
@@ -30,6 +31,7 @@ _HOMES = {
     "ServerRecord": "home",
     "ServerState": "server",
     "Watcher": "sessions",
+    "address_for_tasks": "address",
     "archive_for": "archive",
     "configured": "config",
     "default_heap_mib": "machine",
@@ -55,6 +57,7 @@ __all__ = [
     "ServerRecord",
     "ServerState",
     "Watcher",
+    "address_for_tasks",
     "archive_for",
     "configured",
     "default_heap_mib",

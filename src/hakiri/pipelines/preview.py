@@ -48,16 +48,23 @@ class Prospect:
 
 @contextmanager
 def ready_to_preview(
-    project: Project, pipeline_id: str, *, table: str | None, env: Mapping[str, str], clock: Clock
+    project: Project,
+    pipeline_id: str,
+    *,
+    table: str | None,
+    env: Mapping[str, str],
+    clock: Clock,
+    advertised: str | None = None,
 ) -> Iterator[Prospect]:
     """The pipeline with its source open and its transform compiled, as the files say now.
 
     `table` is one that the pipeline pulls, by its name at the source or in the store; the first by default.
+    `advertised` is the host at which tasks reach this process, where they run on other machines.
     """
     spec = project.pipeline(pipeline_id)
     name = chosen_table(spec, table)
     place = project.place_of(spec.id)
-    with open_source(spec, project=project, env=env, clock=clock) as source:
+    with open_source(spec, project=project, env=env, clock=clock, advertised=advertised) as source:
         plans, steps = working_plans(project, spec, name)
         yield Prospect(
             project=project,

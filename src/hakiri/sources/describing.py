@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import types
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ _WORDS: Mapping[type, str] = types.MappingProxyType(
 _PLACEHOLDERS: Mapping[type, Any] = types.MappingProxyType({int: 1, float: 1.0, bool: True})
 _ONLY_SECRET = type(get_args(SecretTemplate)[1])
 _DEEPEST = 6
+# A description that says how a text is written shows it so: write it as `https://api.example.com`.
+_QUOTED = re.compile(r"`([^`]+)`")
 
 Shape = Literal["literal", "choice", "list", "mapping", "model", "plain"]
 
@@ -203,7 +206,11 @@ def _plain(value: Any) -> Any:
 
 
 def _example(known: FieldInfo) -> Any:
-    return _plain(known.examples[0]) if known.examples else _something(_whole(known))
+    if known.examples:
+        return _plain(known.examples[0])
+    quoted = _QUOTED.search(known.description or "")
+    is_text = _shape(known.annotation) in (("plain", (str,)), ("plain", (Template,)))
+    return quoted[1] if quoted and is_text else _something(_whole(known))
 
 
 def _something(annotation: Any) -> Any:

@@ -48,32 +48,6 @@ class BadSourceConfig(HakiriError):
         )
 
 
-class NoFiles(HakiriError):
-    code = "sources.no_files"
-
-    def __init__(self, pattern: str, place: Place) -> None:
-        self.pattern = pattern
-        super().__init__(
-            f"no file matches `{pattern}`",
-            places=[place],
-            hint="check `path` in the source's config; it starts at the project's folder",
-        )
-
-
-class UnreadableFile(HakiriError):
-    """A file is there, and what is in it cannot be read as what the source says it is."""
-
-    code = "sources.unreadable_file"
-
-    def __init__(self, file: str, problem: str, place: Place) -> None:
-        self.file = file
-        super().__init__(
-            f"`{file}` cannot be read: {problem}",
-            places=[place],
-            hint="mend or remove the file; --verbose shows Spark's whole message",
-        )
-
-
 class ReadFailed(HakiriError):
     """A source did not give what was asked of it. Raise one of the kinds below."""
 
@@ -94,6 +68,32 @@ class PermanentFailure(ReadFailed):
     """It will not work the next time either: a table that is not there, a request that makes no sense."""
 
     code = "sources.permanent"
+
+
+class NoFiles(PermanentFailure):
+    code = "sources.no_files"
+
+    def __init__(self, pattern: str, *places: Place) -> None:
+        self.pattern = pattern
+        super().__init__(
+            f"no file matches `{pattern}`",
+            hint="check `path` in the source's config; it starts at the project's folder",
+        )
+        self.places = places
+
+
+class UnreadableFile(PermanentFailure):
+    """A file is there, and what is in it cannot be read as what the source says it is."""
+
+    code = "sources.unreadable_file"
+
+    def __init__(self, file: str, problem: str, *places: Place) -> None:
+        self.file = file
+        super().__init__(
+            f"`{file}` cannot be read: {problem}",
+            hint="mend or remove the file; --verbose shows Spark's whole message",
+        )
+        self.places = places
 
 
 class AuthExpired(ReadFailed):

@@ -165,3 +165,6 @@ def _checked(spec: PipelineSpec, project: RootedProject, env: Mapping[str, str],
             return Checked(pipeline=spec.id, connector=name, found=connector.check())
     except HakiriError as error:
         return Checked(pipeline=spec.id, connector=name, found=str(error), error=error)
+    except Exception as error:  # a connector or library that is broken is just what is looked for
+        found = f"{type(error).__name__}: {error}".removesuffix(": ")
+        return Checked(pipeline=spec.id, connector=name, found=found, error=HakiriError(found))

@@ -14,10 +14,9 @@ from hakiri.core.clock import Clock
 from hakiri.core.errors import HakiriError, Place
 from hakiri.core.secrets import Secret, masker, take_secrets
 from hakiri.sources.budget import NoBudget, SharedBudget
-from hakiri.sources.config import read_config
 from hakiri.sources.contract import Budget, Connector, Context
 from hakiri.sources.errors import PermanentFailure
-from hakiri.sources.registry import connector_class
+from hakiri.sources.making import declared_connector
 
 if TYPE_CHECKING:
     from hakiri.core.grammar import Rate
@@ -77,10 +76,9 @@ def open_connector(
     """
     name, place = spec.source.connector, project.place_of(spec.id)
     with _LOADING:
-        kind = connector_class(name, project.root, place)
-    config = read_config(
-        kind.Config, spec.source.config, connector=name, place=place, secrets=tuple(spec.secrets)
-    )
+        kind, config = declared_connector(
+            name, spec.source.config, secrets=spec.secrets, code_root=project.root, place=place
+        )
     secrets = take_secrets(spec.secrets, env, wanted_by=f"pipeline `{spec.id}`")
     budget = _BudgetOfHint()
     context = Context(

@@ -19,6 +19,14 @@ from hakiri.cli.reports.pipelines import (
 )
 from hakiri.cli.reports.plan import PlanReport, PreviewReport
 from hakiri.cli.reports.project import InitReport, SchemaExportReport
+from hakiri.cli.reports.sources import (
+    SourceCheckReport,
+    SourceDescribeReport,
+    SourceListReport,
+    SourceNewReport,
+    SourceSampleReport,
+    SourceTablesReport,
+)
 
 # By the words of the command, joined with `-`; the schema is `docs/schemas/<name>.json`.
 REPORTS: Mapping[str, type] = MappingProxyType(
@@ -43,6 +51,12 @@ REPORTS: Mapping[str, type] = MappingProxyType(
         "plan": PlanReport,
         "preview": PreviewReport,
         "schema-export": SchemaExportReport,
+        "source-check": SourceCheckReport,
+        "source-describe": SourceDescribeReport,
+        "source-list": SourceListReport,
+        "source-new": SourceNewReport,
+        "source-sample": SourceSampleReport,
+        "source-tables": SourceTablesReport,
     }
 )
 
@@ -65,4 +79,10 @@ __all__ = [
     "PlanReport",
     "PreviewReport",
     "SchemaExportReport",
+    "SourceCheckReport",
+    "SourceDescribeReport",
+    "SourceListReport",
+    "SourceNewReport",
+    "SourceSampleReport",
+    "SourceTablesReport",
 ]

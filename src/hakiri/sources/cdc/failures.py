@@ -27,7 +27,8 @@ def failure(state: str | None, message: str) -> ReadFailed:
         return PermanentFailure(problem, hint=RIGHTS)
     if state == _NO_MORE_SLOTS:
         return PermanentFailure(
-            problem, hint="raise `max_replication_slots` and `max_wal_senders`, or drop slots that nobody reads"
+            problem,
+            hint="raise `max_replication_slots` and `max_wal_senders`, or drop slots that nobody reads",
         )
     if state != _WAL_IS_GONE and state.startswith(_PASSING):
         return TransientFailure(problem)

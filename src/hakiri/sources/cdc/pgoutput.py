@@ -6,8 +6,10 @@ Values stay the texts that Postgres sends. See "Logical Replication Message Form
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from types import MappingProxyType
 from typing import TypeAlias
 
 
@@ -18,7 +20,7 @@ class Unchanged(Enum):
 
 
 UNCHANGED = Unchanged.UNCHANGED
-Value: TypeAlias = bytes | None | Unchanged
+Value: TypeAlias = bytes | Unchanged | None
 Values: TypeAlias = list[Value]
 
 
@@ -94,7 +96,6 @@ _COUNT = struct.Struct(">h")
 _LENGTH = struct.Struct(">i")
 _COLUMN_TYPE = struct.Struct(">Ii")
 _TRUNCATE = struct.Struct(">iB")
-_NOTES = b"YO"
 _WHOLE = ord("O")
 _NEW = ord("N")
 _NULL = ord("n")
@@ -103,30 +104,41 @@ _TEXT = ord("t")
 
 def parse_message(data: bytes) -> Message:
     """One message; raises ValueError for bytes that are none."""
-    kind, body = data[:1], data[1:]
+    kind = data[:1]
+    read = _READERS.get(kind)
+    if read is None:
+        raise ValueError(f"there is no message of kind {kind!r}")
     try:
-        match kind:
-            case b"I":
-                return Insert(relation=_OID.unpack_from(body)[0], new=_values(body, 5)[0])
-            case b"U":
-                return _update(body)
-            case b"D":
-                return Delete(relation=_OID.unpack_from(body)[0], old=_values(body, 5)[0])
-            case b"B":
-                commit_lsn, _, xid = _BEGIN.unpack(body)
-                return Begin(commit_lsn=commit_lsn, xid=xid)
-            case b"C":
-                return Commit(end_lsn=_COMMIT.unpack(body)[2])
-            case b"R":
-                return _relation(body)
-            case b"T":
-                count, _ = _TRUNCATE.unpack_from(body)
-                return Truncate(relations=struct.unpack_from(f">{count}I", body, _TRUNCATE.size))
-            case _ if kind and kind in _NOTES:
-                return Note()
+        return read(data[1:])
     except (struct.error, IndexError, UnicodeDecodeError) as error:
         raise ValueError(f"a message of kind {kind!r} is cut off") from error
-    raise ValueError(f"there is no message of kind {kind!r}")
+
+
+def _begin(body: bytes) -> Begin:
+    commit_lsn, _, xid = _BEGIN.unpack(body)
+    return Begin(commit_lsn=commit_lsn, xid=xid)
+
+
+def _commit(body: bytes) -> Commit:
+    _, _, end_lsn, _ = _COMMIT.unpack(body)
+    return Commit(end_lsn=end_lsn)
+
+
+def _insert(body: bytes) -> Insert:
+    return Insert(relation=_OID.unpack_from(body)[0], new=_values(body, 5)[0])
+
+
+def _delete(body: bytes) -> Delete:
+    return Delete(relation=_OID.unpack_from(body)[0], old=_values(body, 5)[0])
+
+
+def _truncate(body: bytes) -> Truncate:
+    count, _ = _TRUNCATE.unpack_from(body)
+    return Truncate(relations=struct.unpack_from(f">{count}I", body, _TRUNCATE.size))
+
+
+def _note(_: bytes) -> Note:
+    return Note()
 
 
 def _update(body: bytes) -> Update:
@@ -183,3 +195,18 @@ def _name(body: bytes, start: int) -> tuple[str, int]:
     if end < 0:
         raise IndexError("the name does not end")
     return body[start:end].decode(), end + 1
+
+
+_READERS: Mapping[bytes, Callable[[bytes], Message]] = MappingProxyType(
+    {
+        b"B": _begin,
+        b"C": _commit,
+        b"D": _delete,
+        b"I": _insert,
+        b"O": _note,
+        b"R": _relation,
+        b"T": _truncate,
+        b"U": _update,
+        b"Y": _note,
+    }
+)

@@ -6,6 +6,7 @@ SELECT current_setting('server_version_num')::int AS version,
        pg_is_in_recovery() AS is_standby,
        current_database() AS database,
        current_user AS role,
+       (SELECT r.rolreplication OR r.rolsuper FROM pg_roles r WHERE r.rolname = current_user) AS may_replicate,
        CASE WHEN pg_is_in_recovery() THEN NULL ELSE pg_current_wal_flush_lsn() - '0/0' END::bigint AS flushed
 
 -- tables --
@@ -90,11 +91,8 @@ SELECT slot_name AS name,
  ORDER BY slot_name
 
 -- rights --
-SELECT r.rolreplication OR r.rolsuper AS may_replicate,
-       has_database_privilege(current_database(), 'CREATE') AS may_publish,
+SELECT has_database_privilege(current_database(), 'CREATE') AS may_publish,
        current_setting('max_replication_slots')::int - (SELECT count(*) FROM pg_replication_slots) AS free_slots
-  FROM pg_roles r
- WHERE r.rolname = current_user
 
 -- advance --
 SELECT pg_replication_slot_advance(%(slot)s, %(lsn)s)

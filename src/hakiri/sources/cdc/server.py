@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
-from typing import Any, LiteralString, cast
+from typing import Any
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -16,10 +16,12 @@ from psycopg.rows import dict_row
 from hakiri.catalog.sql.statements import statements_in
 from hakiri.core.backoff import Backoff
 from hakiri.core.secrets import masker
-from hakiri.sources.cdc.failures import IN_USE, failure, first_line
+from hakiri.sources.cdc.failures import RIGHTS, failure, first_line
 from hakiri.sources.config import Template
 from hakiri.sources.contract import Context
-from hakiri.sources.errors import AuthExpired, PermanentFailure, ReadFailed, TransientFailure
+from hakiri.sources.errors import PermanentFailure, ReadFailed, TransientFailure
+from hakiri.sources.sql.postgres_probe import WELCOME, answer_of
+from hakiri.sources.sql.postgres_probe import Server as Address
 
 _NOTHING_BUT_A_SECRET = re.compile(r"\$\{[A-Z][A-Z0-9_]*\}")
 # A server that is gone without a word is noticed after a minute, however long it may take to answer.
@@ -32,8 +34,8 @@ _CONNECTION: Mapping[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 60_000,
 }
-# How values are written, so that they can be read back; a snapshot or a stream may take hours, a lock not; and
-# rows that a policy hides are an error, since the changes to them would come all the same.
+# How values are written, so that they can be read back; a snapshot or a stream may take hours, a lock not;
+# and rows that a policy hides are an error, since the changes to them would come all the same.
 _SESSION: Mapping[str, str] = {
     "timezone": "UTC",
     "datestyle": "ISO",
@@ -47,16 +49,17 @@ _SESSION: Mapping[str, str] = {
     "row_security": "off",
 }
 # Whoever writes rows away may take his time; a reader that is gone is noticed by its connection.
-_REPLICATION: Mapping[str, str] = {"wal_sender_timeout": "0"}
+_REPLICATION: Mapping[str, str] = {**_SESSION, "wal_sender_timeout": "0"}
+_DEFAULT_PORT = "5432"
 # A slot is let go some moments after its reader was killed.
 _UNTIL_FREE = Backoff(first_seconds=0.05, longest_seconds=1.0, budget_seconds=15.0)
 
 
 @cache
-def query(name: str) -> LiteralString:
+def query(name: str) -> str:
     """A statement of `queries.sql`."""
     text = files("hakiri.sources.cdc").joinpath("queries.sql").read_text("utf-8")
-    return cast("LiteralString", statements_in(text)[name])
+    return statements_in(text)[name]
 
 
 class Server:
@@ -68,60 +71,92 @@ class Server:
         self._mask = masker(context.secrets.values())
 
     @contextmanager
-    def session(self, *, is_replication: bool = False) -> Iterator[Session]:
-        """A connection for SQL, or for the replication protocol, until the block ends."""
-        options = dict(_SESSION) | (_REPLICATION if is_replication else {})
-        settings = self._settings(options, is_replication=is_replication)
-        with self._context.budget.turn():
-            connection = self._connected(settings)
+    def session(self) -> Iterator[Session]:
+        """A connection for SQL, until the block ends."""
+        settings = self._settings(_SESSION)
+        try:
+            with self._context.budget.turn():
+                connection = _connected(settings)
+        except psycopg.OperationalError as error:
+            raise self._not_let_in(settings, error) from None
         try:
             yield Session(connection, self._context, self._mask)
         finally:
             connection.close()
 
-    def _settings(self, options: Mapping[str, str], *, is_replication: bool) -> dict[str, Any]:
+    @contextmanager
+    def replication(self, *, may_replicate: bool) -> Iterator[Session]:
+        """A connection for the replication protocol, beside one for SQL with the same user.
+
+        `may_replicate` is whether the user has the attribute for it; some hosts give the right in other ways.
+        """
+        try:
+            with self._context.budget.turn():
+                connection = _connected(self._settings(_REPLICATION) | {"replication": "database"})
+        except psycopg.OperationalError as error:
+            words = self._mask(first_line(str(error)))
+            if not may_replicate:
+                raise PermanentFailure(f"the log of Postgres may not be read: {words}", hint=RIGHTS) from None
+            raise TransientFailure(f"the log of Postgres cannot be read: {words}") from None
+        try:
+            yield Session(connection, self._context, self._mask)
+        finally:
+            connection.close()
+
+    def _not_let_in(self, settings: Mapping[str, Any], error: psycopg.Error) -> ReadFailed:
+        """Why there is no connection: libpq tells it in words alone, so the server is asked once more."""
+        words = self._mask(first_line(str(error)))
+        with self._context.budget.turn():
+            answer = answer_of(
+                Address(
+                    host=str(settings.get("host") or settings.get("hostaddr") or "localhost").partition(",")[
+                        0
+                    ],
+                    port=str(settings.get("port") or _DEFAULT_PORT).partition(",")[0],
+                    user=str(settings.get("user") or ""),
+                    database=str(settings.get("dbname") or settings.get("user") or ""),
+                )
+            )
+        if answer is None:
+            return TransientFailure(f"Postgres cannot be reached: {words}")
+        if answer == WELCOME:  # without a password it would have let us in, so it is how we ask
+            return PermanentFailure(f"Postgres cannot be connected to: {words}", hint="check `url`")
+        return failure(answer, words)
+
+    def _settings(self, options: Mapping[str, str]) -> dict[str, Any]:
         try:
             own = conninfo_to_dict(self._filled_url())
         except psycopg.ProgrammingError:
             # libpq repeats what it could not read, and that may be a password.
             raise PermanentFailure(
-                "`url` is not a Postgres URL", hint="write it as in `postgresql://user:${PASSWORD}@host/database`"
+                "`url` is not a Postgres URL",
+                hint="write it as in `postgresql://user:${PASSWORD}@host/database`",
             ) from None
         # What comes last holds: these are needed for values to be read right.
         given = " ".join([str(own.get("options") or ""), *(f"-c {k}={v}" for k, v in options.items())])
-        replication = {"replication": "database"} if is_replication else {}
-        return {**_CONNECTION, **own, "client_encoding": "UTF8", "options": given, **replication}
+        return {**_CONNECTION, **own, "client_encoding": "UTF8", "options": given}
 
     def _filled_url(self) -> str:
         secrets = self._context.secrets
         is_secret_as_a_whole = _NOTHING_BUT_A_SECRET.fullmatch(self._url.text) is not None
         return self._url.fill(secrets) if is_secret_as_a_whole else self._url.fill_url(secrets)
 
-    def _connected(self, settings: Mapping[str, Any]) -> psycopg.Connection[dict[str, Any]]:
-        try:
-            return psycopg.connect(**settings, autocommit=True, row_factory=dict_row)
-        except psycopg.OperationalError as error:
-            message = self._mask(first_line(str(error)))
-            # libpq tells no SQLSTATE of a connection that was not made, but whether a password was asked for.
-            if error.pgconn is not None and (error.pgconn.needs_password or error.pgconn.used_password):
-                raise AuthExpired(
-                    f"Postgres refuses the connection: {message}",
-                    hint="check the user, the password and the database in `url`",
-                ) from None
-            raise TransientFailure(f"Postgres cannot be reached: {message}") from None
+
+def _connected(settings: Mapping[str, Any]) -> psycopg.Connection[dict[str, Any]]:
+    return psycopg.connect(**settings, autocommit=True, row_factory=dict_row)
 
 
 class Session:
     """One connection. What is raised is ours, and tells no secret."""
 
     def __init__(
-        self, connection: psycopg.Connection[dict[str, Any]], context: Context, mask: Any
+        self, connection: psycopg.Connection[dict[str, Any]], context: Context, mask: Callable[[str], str]
     ) -> None:
         self.connection = connection
         self.context = context
         self._mask = mask
 
-    def rows(self, statement: LiteralString, values: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+    def rows(self, statement: str, values: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         """What a query gives."""
         with self.call():
             return self.connection.execute(statement, values).fetchall()
@@ -129,12 +164,12 @@ class Session:
     def order(self, statement: str) -> None:
         """Have something done, with one or several statements in one call."""
         with self.call():
-            self.connection.execute(cast("LiteralString", statement))
+            self.connection.execute(statement)
 
     def raw(self, statement: str, values: Sequence[Any]) -> list[list[bytes | None]]:
-        """What a query gives, as the texts in which the server sends it."""
-        with self.call(), self.connection.cursor() as cursor:
-            result = cursor.execute(cast("LiteralString", statement), values).pgresult
+        """What a query with `$1` for its values gives, as the texts in which the server sends it."""
+        with self.call(), psycopg.RawCursor(self.connection) as cursor:
+            result = cursor.execute(statement, values).pgresult
             assert result is not None  # noqa: S101 - a query that did not fail has one
             return [
                 [result.get_value(row, column) for column in range(result.nfields)]
@@ -165,6 +200,8 @@ class Session:
         try:
             yield
         except psycopg.Error as error:
+            if error.sqlstate is None and not isinstance(error, psycopg.OperationalError):
+                raise  # the server has nothing to do with it
             raise self.failed(error.sqlstate, error.diag.message_primary or str(error)) from None
 
     def failed(self, state: str | None, message: str) -> ReadFailed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import LiteralString, cast
+from contextlib import ExitStack
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
@@ -35,21 +35,54 @@ def table_rows(
     chosen = ", ".join(quoted(column.name) for column in columns)
     end = "" if limit is None else f" LIMIT {limit:d}"
     # Quotes tell an empty text from no value.
-    order = f"COPY (SELECT {chosen} FROM ONLY {table.quoted}{end}) TO STDOUT (FORMAT csv, FORCE_QUOTE *)"
+    rows = f"SELECT {chosen} FROM ONLY {table.quoted}{end}"  # noqa: S608 - names are quoted
+    order = f"COPY ({rows}) TO STDOUT (FORMAT csv, FORCE_QUOTE *)"
     lines: list[bytes] = []
     held = 0
     is_empty = True
-    with session.connection.cursor() as cursor:
-        copying = cursor.copy(cast("LiteralString", order))
+    with session.answers(), ExitStack() as stack:
         with session.call():
-            copy = copying.__enter__()
-        with session.answers():
-            for line in copy:
-                lines.append(bytes(line))
-                held += len(line)
-                if len(lines) >= MOST_ROWS or held >= MOST_BYTES:
-                    yield _batch(lines, table, columns)
-                    lines, held, is_empty = [], 0, False
-            copying.__exit__(None, None, None)
+            cursor = stack.enter_context(session.connection.cursor())
+            copy = stack.enter_context(cursor.copy(order))
+        for line in copy:
+            lines.append(bytes(line))
+            held += len(line)
+            if len(lines) >= MOST_ROWS or held >= MOST_BYTES:
+                yield _batch(lines, table, columns)
+                lines, held, is_empty = [], 0, False
     if lines or is_empty:
         yield _batch(lines, table, columns)
+
+
+def _batch(lines: Sequence[bytes], table: SourceTable, columns: Sequence[Column]) -> pa.RecordBatch:
+    texts = _texts(b"".join(lines), [column.name for column in columns])
+    arrays = [
+        typed_column(texts.column(place).combine_chunks(), column.kind, table=table.name, column=column.name)
+        for place, column in enumerate(columns)
+    ]
+    ops = pa.repeat(pa.scalar(UPSERT, pa.string()), texts.num_rows)
+    return pa.RecordBatch.from_arrays([*arrays, ops], [*(column.name for column in columns), OP_COLUMN])
+
+
+def _texts(lines: bytes, names: Sequence[str]) -> pa.Table:
+    """Whole lines of CSV as columns of texts."""
+    if not lines:
+        return pa.schema([(name, pa.string()) for name in names]).empty_table()
+    try:
+        return pacsv.read_csv(
+            pa.py_buffer(lines),
+            read_options=pacsv.ReadOptions(
+                column_names=list(names), use_threads=False, block_size=len(lines) + 1
+            ),
+            parse_options=pacsv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+            convert_options=pacsv.ConvertOptions(
+                column_types={name: pa.string() for name in names},
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+    except pa.ArrowInvalid:
+        raise SchemaIncompatible(
+            "the database holds texts that are no UTF-8", hint="convert the database from SQL_ASCII to UTF8"
+        ) from None  # the cause would show the value

@@ -1,7 +1,8 @@
 """The replication protocol: a slot's messages as they come, and what the server says in between.
 
 psycopg has no words for it, but its layer above libpq has all that is needed: a query that turns the
-connection into one on which both sides send. See "Streaming Replication Protocol" in Postgres's documentation.
+connection into one on which both sides send. See "Streaming Replication Protocol" in the documentation of
+Postgres.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from psycopg.pq import DiagnosticField, ExecStatus
+from psycopg.pq.abc import PGresult
 
-from hakiri.core.backoff import Backoff
 from hakiri.sources.cdc.failures import IN_USE
 from hakiri.sources.cdc.positions import lsn_text, parse_lsn
 from hakiri.sources.cdc.server import Session
@@ -24,12 +25,12 @@ from hakiri.sources.cdc.tables import literal, quoted
 from hakiri.sources.errors import TransientFailure
 
 ASK_AFTER_MILLISECONDS = 1_000
+MOST_LEFT_OVER = 1_000
 _CHANGE = ord("w")
 _STATUS = ord("k")
 _CHANGE_HEAD_BYTES = 25
 # Kind, written, flushed and applied up to, time, and whether an answer is wanted.
 _OUR_STATUS = struct.Struct(">cQQQqB")
-_UNTIL_FREE = Backoff(first_seconds=0.05, longest_seconds=1.0, budget_seconds=15.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,25 +71,21 @@ def stream(replication: Session, *, slot: str, publication: str, since: int) -> 
     """The messages of a slot from `since` on, without end. The slot itself is not moved by it."""
     options = f"proto_version '1', publication_names {literal(quoted(publication))}"
     command = f"START_REPLICATION SLOT {quoted(slot)} LOGICAL {lsn_text(since)} ({options})".encode()
-    for seconds in _UNTIL_FREE.waits():
-        if _has_started(replication, command):
-            break
-        replication.context.wait(seconds)
-    else:
-        raise TransientFailure(f"slot `{slot}` is being read by somebody else")
+    replication.when_free(slot, lambda: _refusal(replication, command))
     yield _events(replication, since)
     _end(replication)
 
 
-def _has_started(replication: Session, command: bytes) -> bool:
+def _refusal(replication: Session, command: bytes) -> str | None:
+    """Start the stream: None, or the SQLSTATE of a slot that is in use."""
     with replication.call():
         result = replication.connection.pgconn.exec_(command)
     if result.status == ExecStatus.COPY_BOTH:
-        return True
-    state, message = _told(result.error_field(DiagnosticField.SQLSTATE)), result.get_error_message()
+        return None
+    state = _text(result.error_field(DiagnosticField.SQLSTATE))
     if state == IN_USE:
-        return False
-    raise replication.failed(state, message)
+        return state
+    raise replication.failed(state, _message(result))
 
 
 def _events(replication: Session, since: int) -> Iterator[Event]:
@@ -120,20 +117,31 @@ def _ended(replication: Session) -> Exception:
     result = replication.connection.pgconn.get_result()
     if result is None or result.status != ExecStatus.FATAL_ERROR:
         return TransientFailure("Postgres has ended the stream of changes")
-    return replication.failed(
-        _told(result.error_field(DiagnosticField.SQLSTATE)), result.get_error_message()
-    )
+    return replication.failed(_text(result.error_field(DiagnosticField.SQLSTATE)), _message(result))
 
 
 def _end(replication: Session) -> None:
-    """Say good-bye and wait for the answer: the slot is free then for the next reader."""
+    """Say good-bye and wait a little for the answer: the slot is free then for the next reader.
+
+    A server in the middle of a large transaction does not listen; it notices the end of the connection.
+    """
     pgconn = replication.connection.pgconn
+    arrivals = select.poll()
+    arrivals.register(pgconn.socket, select.POLLIN)
     with replication.answers():
         pgconn.put_copy_end()
         pgconn.flush()
-        while pgconn.get_copy_data(0)[0] > 0:
-            continue
+        for _ in range(MOST_LEFT_OVER):
+            size, _ = pgconn.get_copy_data(1)
+            if size < 0 or (size == 0 and not arrivals.poll(ASK_AFTER_MILLISECONDS)):
+                return
+            pgconn.consume_input()
 
 
-def _told(field: bytes | None) -> str | None:
-    return None if field is None else field.decode()
+def _message(result: PGresult) -> str:
+    primary = _text(result.error_field(DiagnosticField.MESSAGE_PRIMARY))
+    return primary or result.get_error_message()
+
+
+def _text(field: bytes | None) -> str | None:
+    return None if field is None else field.decode("utf-8", "replace")

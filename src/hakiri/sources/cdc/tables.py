@@ -67,10 +67,6 @@ class SourceTable:
             description=self.description,
         )
 
-    def position(self, lsn: int, publication: int) -> Position:
-        columns = {column.name: column.number for column in self.columns}
-        return Position(lsn=lsn, table=self.oid, publication=publication, columns=columns)
-
 
 def quoted(name: str) -> str:
     """The name as an identifier in SQL."""
@@ -135,6 +131,11 @@ def wanted_columns(table: SourceTable, schema: pa.Schema | None) -> tuple[Column
         if found is None or not found.kind.equals(field.type):
             problem = "is gone" if found is None else f"is {found.kind} now and was {field.type}"
             raise SchemaIncompatible(f"column `{field.name}` of table `{table.name}` {problem}", hint=REWIND)
+    unknown = [name for name in table.key if name not in schema.names]
+    if unknown:
+        raise SchemaIncompatible(
+            f"column `{unknown[0]}` is in the key of table `{table.name}` now", hint=REWIND
+        )
     return tuple(by_name[field.name] for field in wanted)
 
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from hakiri.sources.errors import SchemaIncompatible
 
 # What Postgres can hold beside ordinary values, and Arrow cannot.
-_SPECIAL = ("infinity", "-infinity", "Infinity", "-Infinity", "NaN", "24:00:00")
+_SPECIAL = ("infinity", "-infinity", "Infinity", "-Infinity", "NaN")
 _ELEMENT = re.compile(r'"((?:[^"\\]|\\.)*)"|([^,{}"\\]+)', re.DOTALL)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _MOMENT = re.compile(
@@ -23,6 +23,7 @@ _MOMENT = re.compile(
     r"(?P<era> BC)?"
 )
 _DAY_MICROSECONDS = 86_400_000_000
+_FEBRUARY = 2
 
 
 class _NoValue(ValueError):
@@ -54,9 +55,6 @@ def _typed(texts: pa.Array, kind: pa.DataType) -> pa.Array:
         return pc.equal(texts, "t")
     if pa.types.is_binary(kind):
         return pa.array(_each(texts, lambda text: bytes.fromhex(text.removeprefix("\\x"))), kind)
-    if pa.types.is_time(kind):
-        # Arrow reads no times, but moments.
-        return pc.binary_join_element_wise("1970-01-01", texts, " ").cast(pa.timestamp("us")).cast(kind)
     if pa.types.is_list(kind):
         return _lists(texts, kind)
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
@@ -122,6 +120,6 @@ def _days(found: re.Match[str]) -> int:
     year, month = int(found["year"]), int(found["month"])
     year = 1 - year if found["era"] else year
     # Counted from March, so that the leap day is the last of its year.
-    year, month = (year - 1, month + 9) if month <= 2 else (year, month - 3)
+    year, month = (year - 1, month + 9) if month <= _FEBRUARY else (year, month - 3)
     leap_days = year // 4 - year // 100 + year // 400
     return year * 365 + leap_days + (month * 153 + 2) // 5 + int(found["day"]) - 1 - 719_468

@@ -8,8 +8,9 @@ from types import MappingProxyType
 
 import pyarrow as pa
 
+from hakiri.sources.sql.postgres_types import decimal_of
+
 _NUMERIC = 1700
-_MOST_DIGITS = 38  # of a decimal that Spark can hold
 _NO_MODIFIER = -1
 _BOX_ARRAY = 1020  # the one array whose elements are not parted by commas
 # Built-in types keep their numbers in every database and version.
@@ -24,7 +25,6 @@ _EXACT: Mapping[int, pa.DataType] = MappingProxyType(
         700: pa.float32(),
         701: pa.float64(),
         1082: pa.date32(),
-        1083: pa.time64("us"),
         1114: pa.timestamp("us"),
         1184: pa.timestamp("us", tz="UTC"),
     }
@@ -49,7 +49,7 @@ def arrow_type(oid: int, modifier: int, types: Mapping[int, PgType]) -> pa.DataT
     if oid in _EXACT:
         return _EXACT[oid]
     if oid == _NUMERIC:
-        return _decimal(modifier)
+        return decimal_of(modifier) or pa.string()
     known = types.get(oid)
     if known is None or oid == _BOX_ARRAY:
         return pa.string()
@@ -61,7 +61,7 @@ def arrow_type(oid: int, modifier: int, types: Mapping[int, PgType]) -> pa.DataT
 
 
 def may_become(old: pa.DataType, new: pa.DataType) -> bool:
-    """Whether every value of the old type, read from its text as the new type, is what Postgres made of it."""
+    """Whether every value of the old type, read as one of the new type, is what Postgres made of it."""
     if old.equals(new):
         return True
     if pa.types.is_integer(old) and pa.types.is_integer(new):
@@ -69,14 +69,3 @@ def may_become(old: pa.DataType, new: pa.DataType) -> bool:
     if pa.types.is_decimal(old) and pa.types.is_decimal(new):
         return bool(old.scale == new.scale and old.precision < new.precision)
     return False
-
-
-def _decimal(modifier: int) -> pa.DataType:
-    """`numeric(p, s)` as a decimal that holds every value of it; as text if none does."""
-    if modifier == _NO_MODIFIER:
-        return pa.string()
-    packed = modifier - 4  # Postgres leaves room for a length before it
-    precision, scale = packed >> 16 & 0xFFFF, packed & 0x7FF
-    scale = scale - 0x800 if scale >= 0x400 else scale  # eleven bits with a sign
-    digits = precision - scale if scale < 0 else max(precision, scale)
-    return pa.decimal128(digits, max(scale, 0)) if digits <= _MOST_DIGITS else pa.string()

@@ -179,11 +179,11 @@ def _kind_of_decimal(number: Decimal) -> Kind:
 
 
 def _type_of(shape: Shape, mixed: MixedTypes) -> pa.DataType:
-    types = {_type_of_kind(kind, shape, mixed) for kind in shape.kinds}
     if shape.first is None:
         return pa.string()
-    if len(types) == 1 or mixed == "quarantine":
-        return _type_of_kind(shape.first, shape, mixed)
+    types = {kind: _type_of_kind(kind, shape, mixed) for kind in shape.kinds}
+    if mixed == "quarantine" or len(set(types.values())) == 1:
+        return types[shape.first]
     if mixed == "widen" and shape.kinds == {Kind.WHOLE, Kind.NUMBER}:
         return pa.float64()
     return pa.string()

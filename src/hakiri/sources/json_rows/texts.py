@@ -116,15 +116,18 @@ def _refuse_constant(name: str) -> None:
 
 
 def _refusal(error: orjson.JSONDecodeError, body: bytes) -> BadJson:
+    text = body.decode(errors="replace")
     try:
-        text = body.decode()
+        body.decode()
     except UnicodeDecodeError as undecodable:
-        return BadJson("a byte is not UTF-8", position=undecodable.start, length=len(body))
-    position, length = error.pos, len(text)
+        position = len(body[: undecodable.start].decode())
+        return BadJson("a byte is not UTF-8", position=position, length=len(text))
     if not text.strip():
-        return BadJson("it is empty", position=0, length=length)
-    if position >= length:
-        return BadJson("it ends too early", position=length, length=length)
-    constant = _NO_NUMBER.match(text, position)
-    problem = f"`{constant.group()}` is no number there" if constant else error.msg
-    return BadJson(problem, position=position, length=length)
+        return BadJson("it is empty", position=0, length=len(text))
+    if error.pos >= len(text):
+        return BadJson("it ends too early", position=len(text), length=len(text))
+    constant = _NO_NUMBER.match(text, error.pos - (text[error.pos - 1 : error.pos] == "-"))
+    if constant:
+        problem = f"`{constant.group()}` is no number in JSON"
+        return BadJson(problem, position=constant.start(), length=len(text))
+    return BadJson(error.msg, position=error.pos, length=len(text))

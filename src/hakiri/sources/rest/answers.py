@@ -18,7 +18,10 @@ _FIRST_MOMENT, _FIRST_MILLISECOND = 10**9, 10**12
 
 
 def seconds_to_wait(headers: Mapping[str, str], now: datetime) -> float | None:
-    """How long the API asks to be left alone, by `Retry-After` or the end of its window; None if it does not say."""
+    """How long the API asks to be left alone; None if it does not say.
+
+    By `Retry-After`, or else by when its window for counting calls ends.
+    """
     text = headers.get("retry-after", "").strip()
     if text:
         if re.fullmatch(r"[0-9]{1,9}(?:\.[0-9]+)?", text):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from contextlib import closing
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
@@ -13,15 +14,16 @@ from hakiri.sources.contract import Batch, Cursor
 from hakiri.sources.errors import ReadFailed
 from hakiri.sources.rest.reading import Portion
 
-ENOUGH_RECORDS = 5_000
+Portions: TypeAlias = Generator[Portion, None, None]
+
 ENOUGH_BYTES = 8 * 2**20
 # Of a slow API what was read is worth keeping earlier: it may be most of an hour's calls.
 ENOUGH_SECONDS = 30.0
 
 
-def one_ahead(portions: Iterator[Portion]) -> Generator[Portion, None, None]:
+def one_ahead(portions: Portions) -> Portions:
     """The same portions; each is fetched while the one before it is worked on."""
-    with ThreadPoolExecutor(1, thread_name_prefix="rest-page") as pool:
+    with closing(portions), ThreadPoolExecutor(1, thread_name_prefix="rest-page") as pool:
         coming = pool.submit(next, portions, None)
         while (portion := coming.result()) is not None:
             coming = pool.submit(next, portions, None)
@@ -29,11 +31,12 @@ def one_ahead(portions: Iterator[Portion]) -> Generator[Portion, None, None]:
 
 
 def joined(
-    portions: Iterator[Portion],
+    portions: Portions,
     settle: Callable[[list[dict[str, Any]]], pa.RecordBatch],
     *,
     before: Cursor,
     clock: Clock,
+    enough_records: int,
     limit: int | None,
 ) -> Iterator[Batch]:
     """Batches of these portions, each with the cursor of its last one; `before` is that of the read.
@@ -41,16 +44,17 @@ def joined(
     A failure comes after a batch of what was read before it. An empty batch is given only at the end, and
     only to say another cursor.
     """
-    pending = _Pending(before, clock)
+    pending = _Pending(before, clock, enough_records)
     given = 0
     try:
-        for portion in portions:
-            if portion.records and pending.is_enough():
-                given += len(pending.records)
-                yield pending.taken(settle)
-            pending.add(portion)
-            if limit is not None and given + len(pending.records) >= limit:
-                break
+        with closing(portions):
+            for portion in portions:
+                if portion.records and pending.is_enough():
+                    given += len(pending.records)
+                    yield pending.taken(settle)
+                pending.add(portion)
+                if limit is not None and given + len(pending.records) >= limit:
+                    break
     except ReadFailed:
         if pending.records:
             yield pending.taken(settle)
@@ -62,7 +66,8 @@ def joined(
 class _Pending:
     """What was read and not given yet."""
 
-    def __init__(self, before: Cursor, clock: Clock) -> None:
+    def __init__(self, before: Cursor, clock: Clock, enough_records: int) -> None:
+        self._enough_records = enough_records
         self.records: list[dict[str, Any]] = []
         self._size_bytes = 0
         self._cursor, self._given = before, before
@@ -75,7 +80,7 @@ class _Pending:
 
     def is_enough(self) -> bool:
         return bool(self.records) and (
-            len(self.records) >= ENOUGH_RECORDS
+            len(self.records) >= self._enough_records
             or self._size_bytes >= ENOUGH_BYTES
             or self._clock.monotonic() - self._since >= ENOUGH_SECONDS
         )

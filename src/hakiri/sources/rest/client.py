@@ -1,4 +1,4 @@
-"""Asking an API: every request takes a turn of the budget, is tried again where that helps, and fails by type."""
+"""Asking an API: a request takes a turn of the budget, is tried again where that helps, and fails by type."""
 
 from __future__ import annotations
 

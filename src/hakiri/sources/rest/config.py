@@ -39,9 +39,9 @@ def _checked_url(url: str) -> str:
 def _checked_param(value: Any) -> Plain | tuple[Plain, ...]:
     if isinstance(value, str | int | float):  # flags are whole numbers to Python
         return value
-    if isinstance(value, list | tuple) and all(isinstance(item, str | int | float) for item in value):
-        return tuple(value)
-    refuse_value("is no text, number or flag, and no list of those", "write a value that a URL can hold")
+    if not isinstance(value, list | tuple) or not all(isinstance(item, str | int | float) for item in value):
+        refuse_value("is no text, number or flag, and no list of those", "write what a URL can hold")
+    return tuple(value)
 
 
 def _checked_type(text: str) -> str:
@@ -164,7 +164,7 @@ class Incremental(SourceConfig):
     initial: Any = Field(None, description="where to begin when nothing was read yet")
     order: Order | None = Field(None, description="the order of the records by this field, if they have one")
     lookback: DurationText | None = Field(None, description="how much earlier to ask, as in `5m`")
-    keyset: bool = Field(False, description="turn pages by asking again from the highest value")
+    keyset: bool = Field(default=False, description="turn pages by asking again from the highest value")
     window: DurationText | None = Field(None, description="a good length for one piece of the history")
 
     @model_validator(mode="after")
@@ -202,11 +202,11 @@ class Resource(SourceConfig):
 
     name: SourceTable = Field(description="write the table's name")
     path: str | None = Field(None, description="the path below `base_url`; by default the name")
-    params: dict[Name, Param] = {}
+    params: dict[Name, Param] = Field({}, description="what follows `?` in the URL")
     records: str = Field("", description="where in the document the records are, as in `data.items`")
     primary_key: tuple[Name, ...] = Field((), description='write a list of fields, as in ["id"]')
     columns: dict[Name, TypeText] = Field({}, description="types of columns that a sample need not tell")
-    infer: bool = Field(True, description="whether a sample tells the columns that are not declared")
+    infer: bool = Field(default=True, description="whether a sample tells the columns that are not declared")
     mixed: MixedTypes = Field("widen", description="write widen, string or quarantine")
     without: JsonPath | None = Field(None, description="records that have this field are left out")
     incremental: Incremental | None = None
@@ -269,7 +269,7 @@ class RestConfig(SourceConfig):
     )
     auth: Auth | None = None
     pagination: PaginationText = Pagination(type="link")
-    headers: dict[Name, Template] = {}
+    headers: dict[Name, Template] = Field({}, description="headers of every request")
     rate_limit: RateText | None = Field(None, description="write how often to call, as in `60/min`")
 
     @field_validator("resources")

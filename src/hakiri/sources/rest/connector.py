@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
-
-import pyarrow as pa
+from typing import ClassVar
 
 from hakiri.core.backoff import Backoff
 from hakiri.core.cursors import CursorKind
@@ -21,6 +20,7 @@ from hakiri.sources.rest.listing import Listing, Page, partition_query, wanted
 from hakiri.sources.rest.places import value_at
 from hakiri.sources.rest.reading import Reader
 from hakiri.sources.rest.spans import bounds_of, params_of, span_of
+from hakiri.sources.rest.tables import table_of
 
 SAMPLE_RECORDS = 1_000
 SAMPLE_PAGES = 5
@@ -34,6 +34,8 @@ class RestConnector(Connector):
 
     Config = RestConfig
     summary = "any JSON API over HTTP, from configuration alone"
+    # A batch has at least so many records, if there are more: fewer are not worth a file.
+    batch_records: ClassVar[int] = 5_000
     config: RestConfig
 
     def __init__(self, config: RestConfig, context: Context) -> None:
@@ -72,6 +74,7 @@ class RestConnector(Connector):
             partial(settle, schema=schema, with_extra=EXTRA_COLUMN in schema.names),
             before=read.cursor or {},
             clock=self.context.clock,
+            enough_records=self.batch_records,
             limit=read.limit,
         )
 
@@ -96,7 +99,7 @@ class RestConnector(Connector):
         return ({},) if key is None else tuple({key: value} for value in resource.partitions[key])
 
     def extent(self, table: str, column: str) -> Extent:
-        """Where the field begins, if it is the one that grows: by the config, or by the first page in its order."""
+        """Where the field that grows begins: by the config, or by the first page in its order."""
         resource = self._resource(table)
         incremental = resource.incremental
         if incremental is None or incremental.field != column:
@@ -145,8 +148,6 @@ class RestConnector(Connector):
         return self._tables[resource.name]
 
     def _look_at(self, resource: Resource) -> Table:
-        declared = declared_schema(resource.columns)
-        keep = resource.parent.kept if resource.parent is not None else resource.partitions
         sketch = SchemaSketch()
         if resource.infer:
             count = 0
@@ -156,32 +157,7 @@ class RestConnector(Connector):
                 count += len(records)
                 if count >= SAMPLE_RECORDS:
                     break
-        learnt = sketch.schema(resource.mixed, declared=declared)
-        field = resource.incremental.field if resource.incremental is not None else None
-        # Where there is no record yet, what a table cannot do without is there all the same, as text.
-        needed = [*keep, *resource.primary_key, *([field] if field and "." not in field else [])]
-        missing = [pa.field(name, pa.string()) for name in dict.fromkeys(needed) if name not in learnt.names]
-        if (
-            missing
-            and sketch.record.fields
-            and (lost := [f.name for f in missing if f.name in resource.primary_key])
-        ):
-            raise PermanentFailure(
-                f"the records of `{resource.name}` have no `{lost[0]}`, which is in its primary key",
-                hint="check `primary_key` and `records` in the config of the resource",
-            )
-        columns = [
-            *(f for f in missing if f.name in keep),
-            *learnt,
-            *(f for f in missing if f.name not in keep),
-        ]
-        return Table(
-            name=resource.name,
-            schema=pa.schema([*columns, pa.field(EXTRA_COLUMN, pa.string())]),
-            primary_key=resource.primary_key,
-            cursor_fields=() if field is None else (field,),
-            is_open=True,
-        )
+        return table_of(resource, sketch)
 
     def _samples(self, resource: Resource) -> Iterator[Iterator[Page]]:
         """The first pages of each partition, lazily."""

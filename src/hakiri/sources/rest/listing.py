@@ -18,7 +18,7 @@ from hakiri.sources.rest.places import Facts, Place, is_place_of, params_for, pl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """Records as they came. `place` is where the page was, `after` where the listing goes on, None at its end."""
+    """Records as they came, where the page was, and where the listing goes on after it (None at its end)."""
 
     records: list[dict[str, Any]]
     asked: str

@@ -32,7 +32,7 @@ def as_bound(value: Any, form: Format) -> int | None:
 
 
 def as_asked(bound: int, form: Format, *, is_end: bool) -> str | int:
-    """The bound as the value of a parameter: a beginning is rounded down, an end up, so that no row is lost."""
+    """The bound as a parameter. A beginning is rounded down and an end up, so that nothing is lost."""
     match form:
         case "number":
             return bound

@@ -2,17 +2,17 @@
 
 The cursors, in plain JSON:
 
-| of | in the middle of a read | after it |
+| what is read | in the middle | at the end |
 |---|---|---|
-| a resource that is read in full | `{"next": place}` | `{}`, or `{"etag": …, "modified": …, "of": address}` |
-| one that is read by a field, in its order | `{field: highest}` | `{field: highest}` |
-| one that is read by a field, in any order | `{field: before, "_reading": {"next": place, …}}` | `{field: highest}` |
-| all partitions | `{"at": partition, "each": {partition: cursor}}` | `{"each": …}` |
+| everything | `{"next": place}` | `{}`, or `{"etag": …, "modified": …, "of": address}` |
+| by a field, in its order | `{field: highest}` | `{field: highest}` |
+| by a field, in any order | `{field: before, "_reading": {"next": place, …}}` | `{field: highest}` |
+| all partitions | `{"at": partition, "each": {partition: cursor}}` | `{"each": {partition: cursor}}` |
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -50,14 +50,14 @@ class Reader:
 
     def portions(
         self, cursor: Cursor | None, window: Window | None, partition: Mapping[str, str]
-    ) -> Iterator[Portion]:
+    ) -> Generator[Portion, None, None]:
         key = self.resource.partition_key
         if key is None or key in partition:
             own = _of_partition(cursor or {}, partition.get(key or ""))
             return self._of_one(own, window, partition)
         return self._of_all(key, cursor or {}, window)
 
-    def _of_all(self, key: str, cursor: Cursor, window: Window | None) -> Iterator[Portion]:
+    def _of_all(self, key: str, cursor: Cursor, window: Window | None) -> Generator[Portion, None, None]:
         names = self.resource.partitions[key]
         each = {name: _of_partition(cursor, name) for name in names}
         first = names.index(cursor["at"]) if cursor.get("at") in names else 0
@@ -82,7 +82,7 @@ class Reader:
 
     def _of_one(
         self, cursor: Cursor, window: Window | None, partition: Mapping[str, str]
-    ) -> Iterator[Portion]:
+    ) -> Generator[Portion, None, None]:
         query = partition_query(partition, keep_digits=self.keep_digits)
         incremental = self.resource.incremental
         if incremental is None:
@@ -92,7 +92,7 @@ class Reader:
             return self._upwards(incremental, cursor, span, query)
         return self._in_any_order(incremental, cursor, span, query)
 
-    def _in_full(self, cursor: Cursor, query: Query) -> Iterator[Portion]:
+    def _in_full(self, cursor: Cursor, query: Query) -> Generator[Portion, None, None]:
         place = cursor.get("next")
         after: dict[str, Any] = {}
         if place is None and self.resource.parent is None:
@@ -100,18 +100,16 @@ class Reader:
                 query, if_changed=_conditions(cursor, self.listing.first_address(self.resource, query))
             )
             after = dict(cursor)  # which still holds if there is no page, since nothing changed
-        count = 0
-        for page in self._pages(query, place):
-            count += 1
+        for number, page in enumerate(self._pages(query, place)):
             yield self._portion(page, page.records, None if page.after is None else {"next": page.after})
             # What the API says of one page says nothing of the others, so that it serves for one page only.
-            is_whole = count == 1 and place is None and page.after is None and self.resource.parent is None
+            is_whole = number == 0 and place is None and page.after is None and self.resource.parent is None
             after = _validators(page) if is_whole else {}
         yield Portion(records=[], cursor=after)
 
     def _upwards(
         self, incremental: Incremental, cursor: Cursor, span: Span, query: Query
-    ) -> Iterator[Portion]:
+    ) -> Generator[Portion, None, None]:
         """In the order of the field: whatever is below the highest value was read, so that is the cursor."""
         highest = _Highest(incremental, cursor.get(incremental.field))
         edge = _Edge(incremental)
@@ -143,7 +141,7 @@ class Reader:
 
     def _in_any_order(
         self, incremental: Incremental, cursor: Cursor, span: Span, query: Query
-    ) -> Iterator[Portion]:
+    ) -> Generator[Portion, None, None]:
         """The highest value is the cursor only when all is read; until then the place in the listing is."""
         before = {name: value for name, value in cursor.items() if name != _READING}
         kept = cursor.get(_READING) or {}

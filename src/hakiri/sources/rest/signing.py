@@ -27,8 +27,9 @@ Exchange = Callable[[httpx2.Request], Any]
 class Signer(Protocol):
     """Puts credentials into requests."""
 
-    # The parameter that holds a secret, and so must not be kept with a URL.
-    hidden_param: str | None
+    @property
+    def hidden_param(self) -> str | None:
+        """The parameter that holds a secret, and so must not be kept with a URL."""
 
     def sign(self, request: httpx2.Request) -> None:
         """Add what the API wants to see."""
@@ -81,9 +82,9 @@ class Fixed:
 
 
 class ClientCredentials:
-    """A token of OAuth 2 by client credentials (RFC 6749, 4.4), got when it is first needed and when it ran out."""
+    """A token of OAuth 2 by client credentials (RFC 6749, 4.4), got when there is none or it ran out."""
 
-    hidden_param = None
+    hidden_param: str | None = None
 
     def __init__(self, auth: Auth, secrets: Secrets, clock: Clock, exchange: Exchange) -> None:
         self._auth = auth

@@ -12,7 +12,9 @@ from hakiri.sources.config import SourceConfig, Template, UrlTemplate, refuse_va
 
 POSTGRES = ("postgresql", "postgres")
 FILES = ("sqlite", "duckdb")
-_FORMS = "`postgresql://user:${PASSWORD}@host/database`, `sqlite:///data/shop.db` or `duckdb:///data/shop.duckdb`"
+_FORMS = (
+    "`postgresql://user:${PASSWORD}@host/database`, `sqlite:///data/shop.db` or `duckdb:///data/shop.duckdb`"
+)
 _NO_ARROW_DRIVER = ("mysql", "mariadb")
 _FEWEST_PARTS = 2
 

@@ -28,7 +28,7 @@ def fitted(
     if batch.num_columns > len(columns):
         worst = pc.max(batch.column(len(columns))).as_py()
         if worst:
-            raise misfit(relation, columns[worst - 1], "its kind of value is another one")
+            raise misfit(relation, columns[worst - 1], columns[worst - 1].misfit_words)
     arrays = [
         _fitted_array(array, relation, column, is_text_checked=is_text_checked)
         for array, column in zip(batch.columns, columns, strict=False)
@@ -44,9 +44,7 @@ def misfit(relation: Relation, column: Column, problem: str) -> SchemaIncompatib
     )
 
 
-def _fitted_array(
-    array: pa.Array, relation: Relation, column: Column, *, is_text_checked: bool
-) -> pa.Array:
+def _fitted_array(array: pa.Array, relation: Relation, column: Column, *, is_text_checked: bool) -> pa.Array:
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     if not array.type.equals(column.type):

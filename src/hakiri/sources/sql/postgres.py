@@ -7,25 +7,24 @@ from contextlib import ExitStack, contextmanager
 from importlib.resources import files
 from itertools import groupby
 from typing import Any
-from urllib.parse import parse_qs, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pyarrow as pa
 
 from hakiri.core.errors import MissingExtra
 from hakiri.core.secrets import masker
-from hakiri.sources.contract import Bound, Context, Extent
+from hakiri.sources.contract import Context, Extent
 from hakiri.sources.errors import PermanentFailure
-from hakiri.sources.sql.bounds import bound_of
 from hakiri.sources.sql.config import SqlConfig
 from hakiri.sources.sql.databases import BATCH_BYTES
 from hakiri.sources.sql.postgres_probe import answer_of, server_of
 from hakiri.sources.sql.postgres_types import column_of
-from hakiri.sources.sql.reading import select_batches
+from hakiri.sources.sql.reading import looked_up_extent
 from hakiri.sources.sql.relations import Column, Relation, quoted, text_literal
-from hakiri.sources.sql.selects import Select, ends_of
+from hakiri.sources.sql.selects import Select
 
 try:
-    import adbc_driver_postgresql.dbapi as adbc
+    import adbc_driver_postgresql.dbapi as adbc  # type: ignore[import-untyped]
     from adbc_driver_manager import Error
 
     # Only its iterator says with which SQLSTATE a read ended; the plain Arrow one has words alone.
@@ -156,21 +155,12 @@ class PostgresSession:
     def extent(self, relation: Relation, column: Column) -> Extent:
         rows = relation.estimated_rows
         if column.is_indexed or (rows is not None and rows < MOST_ROWS_TO_SCAN):
-            lowest, highest = (self._end(select, column) for select in ends_of(relation, column))
-            nulls = Select(
-                relation=relation, columns=(column,), conditions=(f"{column.key} IS NULL",), limit=1
-            )
-            has_nulls = column.is_nullable and any(True for _ in select_batches(self, nulls))
-            return Extent(lowest=lowest, highest=highest, rows=rows, has_nulls=has_nulls)
+            return looked_up_extent(self, relation, column)
+        # Every window by such a column would be a scan of the whole table, so its ends are of no use either.
         return Extent(rows=rows, has_nulls=None if column.is_nullable else False)
 
     def batches(self, select: Select) -> Iterator[pa.RecordBatch]:
         return self._batches(select.sql, BATCH_BYTES)
-
-    def _end(self, select: Select, column: Column) -> Bound | None:
-        for batch in select_batches(self, select):
-            return bound_of(batch.column(batch.schema.get_field_index(column.name))[0])
-        return None
 
     def _relation_rows(
         self, own: str, names: Collection[str] | None
@@ -263,7 +253,6 @@ def _readable(name: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _with_options(url: str) -> str:
-    parts = urlsplit(url)
-    missing = {key: value for key, value in _OPTIONS.items() if key not in parse_qs(parts.query)}
-    query = "&".join(part for part in (parts.query, urlencode(missing)) if part)
-    return urlunsplit(parts._replace(query=query))
+    known = parse_qs(urlsplit(url).query, keep_blank_values=True)
+    missing = urlencode({key: value for key, value in _OPTIONS.items() if key not in known})
+    return f"{url}{'&' if '?' in url else '?'}{missing}"

@@ -20,7 +20,7 @@ WITH RECURSIVE wanted AS (
    WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND {wanted}
 ),
 own AS (
-  SELECT w.oid AS relation, a.attnum, a.attname, a.attnotnull, a.attndims, a.attcollation,
+  SELECT w.oid AS relation, a.attnum, a.attname, a.attnotnull, a.attndims::int4, a.attcollation,
          a.atttypid AS type, a.atttypmod AS modifier
     FROM wanted AS w
     JOIN pg_catalog.pg_attribute AS a ON a.attrelid = w.oid AND a.attnum > 0 AND NOT a.attisdropped

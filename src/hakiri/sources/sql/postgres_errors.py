@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 from adbc_driver_manager import Error
 
-from hakiri.sources.errors import AuthExpired, PermanentFailure, ReadFailed, SchemaIncompatible, TransientFailure
+from hakiri.sources.errors import (
+    AuthExpired,
+    PermanentFailure,
+    ReadFailed,
+    SchemaIncompatible,
+    TransientFailure,
+)
 from hakiri.sources.sql.postgres_probe import WELCOME
 
+_PRIMARY_MESSAGE = b"PG_DIAG_MESSAGE_PRIMARY"
 _DATABASE_HINT = "check the database in `url`"
 _LOGIN_HINT = "check the user, the password and the database in `url`"
 _WAY_HINT = "check the host and the port in `url`, and whether the server is up"
@@ -45,7 +53,9 @@ def connect_failure(error: Error, answer: str | None, mask: Callable[[str], str]
     if answer is None:
         return TransientFailure(f"Postgres cannot be reached: {words}", hint=_WAY_HINT)
     if answer == WELCOME:  # without a password it would have let us in, so it is how we ask
-        return PermanentFailure(f"Postgres cannot be connected to: {words}", hint="check the options in `url`")
+        return PermanentFailure(
+            f"Postgres cannot be connected to: {words}", hint="check the options in `url`"
+        )
     kind, hint = _kind(answer)
     return kind(f"Postgres does not let us in: {words}", hint=hint)
 
@@ -59,8 +69,8 @@ def _kind(state: str) -> tuple[type[ReadFailed], str]:
 
 def _words(error: Error) -> str:
     """What the server says, else the first line of what the driver does."""
-    details = dict(error.details or ())
-    primary = details.get("PG_DIAG_MESSAGE_PRIMARY") or details.get(b"PG_DIAG_MESSAGE_PRIMARY")
-    text = primary.decode("utf-8", "replace") if isinstance(primary, bytes) else primary
-    line = (text or str(error)).strip().partition("\n")[0]
+    # The driver's keys are bytes, other than its types say.
+    details = cast("dict[bytes, bytes]", dict(error.details or ()))
+    primary = details.get(_PRIMARY_MESSAGE, b"").decode("utf-8", "replace")
+    line = (primary or str(error)).strip().partition("\n")[0]
     return line.rpartition("[libpq] ")[2].removeprefix("Failed to connect: ")

@@ -63,6 +63,9 @@ class _Mapped:
     array_form: str | None = "{}"
 
 
+_SHOWN = _Mapped(type=pa.string(), form="{}::text", array_form="{}::text[]")
+
+
 def column_of(row: Mapping[str, Any], *, is_text: bool) -> Column:
     """A column from its row of `postgres.sql`; with `is_text`, as the text that the server shows."""
     name = quoted(row["column"])
@@ -90,6 +93,7 @@ def _column(
         is_nullable=not row["is_required"],
         is_indexed=row["is_indexed"],
         misfit=misfit,
+        misfit_words="it is an array of more than one dimension",
         grain=grain,
         key=quoted(row["column"]),
         key_cast=f"::{row['type_sql']}",
@@ -114,8 +118,10 @@ def _array_column(row: Mapping[str, Any], name: str) -> Column:
 def _mapped(name: str, kind: str, modifier: int, *, is_builtin: bool) -> _Mapped:
     if kind in ("c", "p"):
         return _Mapped(type=pa.string(), form="to_json({})::text", array_form=None)
-    if not is_builtin:
-        return _Mapped(type=pa.string(), form="{}::text", array_form="{}::text[]")
+    return _mapped_builtin(name, modifier) if is_builtin else _SHOWN
+
+
+def _mapped_builtin(name: str, modifier: int) -> _Mapped:
     if name in _PLAIN:
         return _Mapped(type=_PLAIN[name])
     if name == "oid":
@@ -125,7 +131,7 @@ def _mapped(name: str, kind: str, modifier: int, *, is_builtin: bool) -> _Mapped
     if name == "numeric" and (decimal := decimal_of(modifier)) is not None:
         # As text, because the driver takes the binary form apart at less than half the speed.
         return _Mapped(type=decimal, form="{}::text", array_form="{}::text[]")
-    return _Mapped(type=pa.string(), form="{}::text", array_form="{}::text[]")
+    return _SHOWN
 
 
 def decimal_of(modifier: int) -> pa.DataType | None:

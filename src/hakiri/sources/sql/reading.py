@@ -9,12 +9,12 @@ from typing import Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hakiri.sources.contract import Batch, Cursor, Read
+from hakiri.sources.contract import Batch, Cursor, Extent, Read
 from hakiri.sources.errors import SchemaIncompatible
 from hakiri.sources.sql.bounds import bound_of
 from hakiri.sources.sql.fitting import fitted
-from hakiri.sources.sql.relations import Relation
-from hakiri.sources.sql.selects import ReadPlan, Select, plan_read
+from hakiri.sources.sql.relations import Column, Relation
+from hakiri.sources.sql.selects import ReadPlan, Select, ends_of, plan_read
 
 
 class Asked(Protocol):
@@ -51,6 +51,23 @@ def select_batches(asked: Asked, select: Select) -> Iterator[pa.RecordBatch]:
     for batch in asked.batches(select):
         if batch.num_rows:
             yield fitted(batch, select.relation, select.columns, is_text_checked=asked.is_text_checked)
+
+
+def looked_up_extent(asked: Asked, relation: Relation, column: Column) -> Extent:
+    """The ends of a column from its rows: at once with an index on it, else by looking through them."""
+    lowest, highest, without = (
+        next(iter(select_batches(asked, select)), None)
+        for select in (
+            *ends_of(relation, column),
+            Select(relation=relation, columns=(column,), conditions=(f"{column.key} IS NULL",), limit=1),
+        )
+    )
+    return Extent(
+        lowest=None if lowest is None else bound_of(lowest.column(0)[0]),
+        highest=None if highest is None else bound_of(highest.column(0)[0]),
+        rows=relation.estimated_rows,
+        has_nulls=without is not None,
+    )
 
 
 def _in_order(
@@ -123,9 +140,7 @@ def _given(rows: pa.RecordBatch, plan: ReadPlan, read: Read, cursor: Cursor | No
     columns = rows.columns[: plan.wanted]
     schema = read.schema or pa.schema([column.field for column in plan.main.columns[: plan.wanted]])
     if read.schema is not None:
-        columns = [
-            _in_form(array, field, read) for array, field in zip(columns, read.schema, strict=True)
-        ]
+        columns = [_in_form(array, field, read) for array, field in zip(columns, read.schema, strict=True)]
     return Batch(rows=pa.RecordBatch.from_arrays(columns, schema=schema), cursor=cursor)
 
 

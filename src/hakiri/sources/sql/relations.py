@@ -35,7 +35,8 @@ class Column:
     """One column.
 
     - `select` is what stands in the SELECT list; what comes of it can be cast to `type` by Arrow.
-    - `misfit` is a condition in SQL: true for a value that `type` cannot hold, or that `select` would change.
+    - `misfit` is a condition in SQL: true for a value that `type` cannot hold, or that `select` would change;
+      `misfit_words` says what is the matter with it.
     - `grain` is None for a column that no cursor can follow. Else `key` is what conditions and orders name,
       `key_cast` follows a literal of it, and `key_misfit` is a condition for values that the order mixes up.
     """
@@ -46,6 +47,7 @@ class Column:
     is_nullable: bool = True
     is_indexed: bool = False
     misfit: str | None = None
+    misfit_words: str = "it is of another kind"
     grain: Grain | None = None
     key: str = ""
     key_cast: str = ""
@@ -130,7 +132,7 @@ def is_of_time(column: Column) -> bool:
 
 
 def window_field(relation: Relation) -> str | None:
-    """The column to cut the table by: the only column of its key, else an indexed one, of numbers or times."""
+    """The column of numbers or times to cut the table by: its key if that is one, else an indexed one."""
 
     def cuts(column: Column) -> bool:
         return column.grain is not None and column.grain is not Grain.TEXT

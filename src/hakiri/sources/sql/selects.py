@@ -12,7 +12,7 @@ from hakiri.sources.sql.relations import Column, Relation, misfit_case
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Select:
-    """Columns of a table, and after them, if a value may be a misfit, the number of the column that has one."""
+    """Columns of a table; after them, where values may be misfits, the number of the column that has one."""
 
     relation: Relation
     columns: tuple[Column, ...]
@@ -23,13 +23,15 @@ class Select:
     @property
     def expressions(self) -> list[str]:
         misfits = [
-            (number, column.misfit) for number, column in enumerate(self.columns, 1) if column.misfit is not None
+            (number, column.misfit)
+            for number, column in enumerate(self.columns, 1)
+            if column.misfit is not None
         ]
         return [column.select for column in self.columns] + ([misfit_case(misfits)] if misfits else [])
 
     @property
     def sql(self) -> str:
-        parts = [f"SELECT {', '.join(self.expressions)} FROM {self.relation.target}"]
+        parts = [f"SELECT {', '.join(self.expressions)} FROM {self.relation.target}"]  # noqa: S608 - all of it is quoted
         if self.conditions:
             parts.append("WHERE " + " AND ".join(f"({condition})" for condition in self.conditions))
         if self.order is not None:
@@ -61,9 +63,7 @@ def plan_read(relation: Relation, read: Read) -> ReadPlan:
     wanted = _wanted_columns(relation, read)
     name = _followed_name(read)
     if name is None:
-        return ReadPlan(
-            main=Select(relation=relation, columns=wanted, limit=read.limit), wanted=len(wanted)
-        )
+        return ReadPlan(main=Select(relation=relation, columns=wanted, limit=read.limit), wanted=len(wanted))
     followed = relation.ordered_column(name)
     columns = _checked_for_order(wanted, followed)
     window = () if read.window is None else _within(relation, read.window)
@@ -75,9 +75,7 @@ def plan_read(relation: Relation, read: Read) -> ReadPlan:
     after = () if read.cursor is None else (f"{followed.key} > {literal(followed, read.cursor[name])}",)
     null = f"{followed.key} IS NULL"
     return ReadPlan(
-        main=replace(
-            main, conditions=(*window, f"{followed.key} IS NOT NULL", *after), order=followed.key
-        ),
+        main=replace(main, conditions=(*window, f"{followed.key} IS NOT NULL", *after), order=followed.key),
         wanted=len(wanted),
         followed=followed,
         is_ordered=True,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hakiri.transforms.sql import nodes
 from hakiri.transforms.sql.literals import text_literal, truth_literal, whole_literal
-from hakiri.transforms.sql.tokens import Kind, Token
+from hakiri.transforms.sql.tokens import Token
 from hakiri.transforms.sql.types import read_type
 from hakiri.transforms.sql.windows import read_over
 from hakiri.transforms.sql.words import IGNORES_NULLS, SKIPS_NULLS, UNITS, UNSTABLE
@@ -65,7 +65,9 @@ def _general(reading: Reading, token: Token, arguments: list[Expression]) -> Exp
     if name == "count" and not is_distinct and [_is_star(argument) for argument in arguments] == [True]:
         arguments = [whole_literal(1)]
     if cursor.at_words("WITHIN", "GROUP"):
-        cursor.fail("WITHIN GROUP is not supported", "use percentile(x, 0.5), or array_join of a sorted array")
+        cursor.fail(
+            "WITHIN GROUP is not supported", "use percentile(x, 0.5), or array_join of a sorted array"
+        )
     if cursor.at_word("FILTER") and cursor.ahead().text == "(":
         arguments = _filtered(reading, name, arguments)
     if cursor.accept_words("IGNORE", "NULLS"):

@@ -7,7 +7,7 @@ from typing import NoReturn
 from hakiri.transforms.sql.errors import BadSql
 from hakiri.transforms.sql.tokens import Kind, Token, tokens_of
 
-# Parentheses, calls, subqueries and signs inside each other. Protobuf allows 100 messages, and one call is two.
+# Parentheses, calls, subqueries and signs inside each other. Protobuf allows 100 messages; a call is two.
 MOST_NESTED = 48
 
 

@@ -1,4 +1,4 @@
-"""Expressions, with Spark's precedence: OR, AND, NOT, predicates, comparisons, |, ^, &, shifts, +, *, signs."""
+"""Expressions with Spark's precedence: OR, AND, NOT, predicates, comparisons, |, ^, &, shifts, +, *, sign."""
 
 from __future__ import annotations
 
@@ -132,7 +132,9 @@ def read_value(reading: Reading, least: int = _COMPARISON) -> Expression:
         cursor.index += length
         right = read_value(reading, strength + 1)
         left = (
-            nodes.call("not", nodes.call("==", left, right)) if name == "!=" else nodes.call(name, left, right)
+            nodes.call("not", nodes.call("==", left, right))
+            if name == "!="
+            else nodes.call(name, left, right)
         )
     return left
 
@@ -178,30 +180,36 @@ def _primary(reading: Reading) -> Expression:
         return _lambda(reading) or _in_parentheses(reading)
     if cursor.at_symbol("?", ":"):
         cursor.fail("parameters are not supported", "write the value itself")
-    cursor.unexpected("an expression")
+    return cursor.unexpected("an expression")
 
 
 def _from_word(reading: Reading) -> Expression:
     cursor = reading.cursor
     word, following = cursor.token.word, cursor.ahead()
+    if literal := _literal(cursor):
+        return literal
+    if word == "CASE":
+        return _case(reading)
+    if word in RESERVED:
+        cursor.unexpected("an expression")
+    if following.text == "->":
+        return _lambda(reading) or cursor.unexpected("a lambda")
+    if following.text == "(":
+        return read_call(reading)
+    if word in _CONSTANTS and following.text != ".":
+        return nodes.call(cursor.take().word.lower())
+    return _column(reading)
+
+
+def _literal(cursor: Cursor) -> Expression | None:
+    """A literal that begins with a word, if one stands here."""
+    word = cursor.token.word
     if word in {"NULL", "TRUE", "FALSE"}:
         cursor.take()
         return null_literal() if word == "NULL" else truth_literal(value=word == "TRUE")
     if at_interval(cursor):
         return read_interval(cursor)
-    if word in TYPED and following.kind is Kind.STRING:
-        return read_typed(cursor)
-    if word == "CASE":
-        return _case(reading)
-    if following.text == "->":
-        return _lambda(reading) or cursor.unexpected("a lambda")
-    if following.text == "(" and (word not in RESERVED or word == "ALL"):
-        return read_call(reading)
-    if word in RESERVED:
-        cursor.unexpected("an expression")
-    if word in _CONSTANTS and following.text != ".":
-        return nodes.call(cursor.take().word.lower())
-    return _column(reading)
+    return read_typed(cursor) if word in TYPED and cursor.ahead().kind is Kind.STRING else None
 
 
 def _column(reading: Reading) -> Expression:

@@ -1,4 +1,4 @@
-"""Interval literals: `INTERVAL 3 DAYS`, `INTERVAL '1-2' YEAR TO MONTH`, `INTERVAL '1 02:03' DAY TO MINUTE`."""
+"""Interval literals: `INTERVAL 3 DAYS`, `INTERVAL '1-2' YEAR TO MONTH`, `INTERVAL '1 02' DAY TO HOUR`."""
 
 from __future__ import annotations
 
@@ -140,9 +140,7 @@ def _from_pattern(cursor: Cursor, value: Token, sign: int, first: str, last: str
     units = fields[fields.index(first) : fields.index(last) + 1]
     found = re.fullmatch("".join(_pattern(units)), value.value.strip(), re.ASCII)
     if value.kind is not Kind.STRING or found is None:
-        cursor.fail(
-            f"`{value.text[:_LONGEST_WORD]}` is no interval from {first} to {last}", _HINT, value
-        )
+        cursor.fail(f"`{value.text[:_LONGEST_WORD]}` is no interval from {first} to {last}", _HINT, value)
     if found[1] == "-":
         sign = -sign
     total = 0

@@ -55,7 +55,9 @@ def _whole(cursor: Cursor, text: str) -> Expression:
 def _sized(cursor: Cursor, text: str, letter: str) -> Expression:
     # Python refuses to read very long numbers.
     if len(text) > MOST_DIGITS or not _fits(int(text), _BITS[letter]):
-        cursor.fail(f"`{text[:MOST_DIGITS]}` does not fit into {_BITS[letter]} bits", "write a smaller number")
+        cursor.fail(
+            f"`{text[:MOST_DIGITS]}` does not fit into {_BITS[letter]} bits", "write a smaller number"
+        )
     node = expression()
     setattr(node.literal, _FIELDS[letter], int(text))
     return node

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 from hakiri.transforms.sql.cursor import Cursor
@@ -39,11 +38,11 @@ class Reading:
     read_subquery: SubqueryReader | None = None
     subqueries: list[Relation] = field(default_factory=list)
     """The plans of the subqueries met in this clause: they go beside the relation that holds the clause."""
-    lambda_names: Mapping[str, str] = MappingProxyType({})
+    lambda_names: Mapping[str, str] = field(default_factory=dict)
     """Variables of lambdas around this place, by their names in lower case."""
     lateral_views: frozenset[str] = frozenset()
     """Names of LATERAL VIEWs: their columns are plain columns of the plan, so the names are left out."""
-    windows: Mapping[str, Expression] = MappingProxyType({})
+    windows: Mapping[str, Expression] = field(default_factory=dict)
 
     def spend(self, size: int) -> None:
         """Refuse a text whose plan would be many times larger than itself."""

@@ -2,53 +2,61 @@
 
 from __future__ import annotations
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 # Where one of these stands, an expression cannot begin. Spark would often take them for names; here
 # they are names in backticks only, so that no text has two readings.
-RESERVED = frozenset(
+RESERVED = _words(
     """
-    ALL AND ANTI AS BETWEEN BY CROSS DISTINCT ELSE END EXCEPT FROM FULL GROUP HAVING ILIKE IN INNER INTERSECT
-    INTO IS JOIN LATERAL LIKE LIMIT MINUS NATURAL NOT OFFSET ON OR ORDER OUTER QUALIFY REGEXP RLIKE SELECT SEMI
-    SET THEN UNION USING WHEN WHERE WITH
-    """.split()
+    ALL AND ANTI AS BETWEEN BY CROSS DISTINCT ELSE END EXCEPT FROM FULL GROUP HAVING ILIKE IN INNER
+    INTERSECT INTO IS JOIN LATERAL LIKE LIMIT MINUS NATURAL NOT OFFSET ON OR ORDER OUTER QUALIFY REGEXP
+    RLIKE SELECT SEMI SET THEN UNION USING WHEN WHERE WITH
+    """
 )
 # Words that may follow an expression or a table, and so are no alias unless `AS` stands before them.
-NO_ALIAS = RESERVED | frozenset(
+NO_ALIAS = RESERVED | _words(
     """
-    ASC CLUSTER COLLATE DESC DISTRIBUTE DIV FILTER FOLLOWING FOR IGNORE LEFT NULLS OVER PIVOT PRECEDING RESPECT
-    RIGHT ROWS SORT TABLESAMPLE UNPIVOT WINDOW WITHIN
-    """.split()
+    ASC CLUSTER COLLATE DESC DISTRIBUTE DIV FILTER FOLLOWING FOR IGNORE LEFT NULLS OVER PIVOT PRECEDING
+    RESPECT RIGHT ROWS SORT TABLESAMPLE UNPIVOT WINDOW WITHIN
+    """
 )
 SET_OPERATORS = ("UNION", "INTERSECT", "EXCEPT", "MINUS")
 QUERY_STARTS = ("SELECT", "WITH", "VALUES")
 
-AGGREGATES = frozenset(
+AGGREGATES = _words(
     """
     any any_value approx_count_distinct approx_percentile approx_top_k approx_top_k_accumulate
-    approx_top_k_combine array_agg avg bit_and bit_or bit_xor bitmap_and_agg bitmap_construct_agg bitmap_or_agg
-    bool_and bool_or collect_list collect_set collect_union corr count count_if count_min_sketch covar_pop
-    covar_samp every first first_value grouping grouping_id histogram_numeric hll_sketch_agg hll_union_agg
-    kll_merge_agg_bigint kll_merge_agg_double kll_merge_agg_float kll_sketch_agg_bigint kll_sketch_agg_double
-    kll_sketch_agg_float kurtosis last last_value listagg max max_by mean median min min_by mode percentile
-    percentile_approx percentile_cont percentile_disc regr_avgx regr_avgy regr_count regr_intercept regr_r2
-    regr_slope regr_sxx regr_sxy regr_syy schema_of_variant_agg skewness some std stddev stddev_pop stddev_samp
-    string_agg sum theta_intersection_agg theta_sketch_agg theta_union_agg try_avg try_sum
+    approx_top_k_combine array_agg avg bit_and bit_or bit_xor bitmap_and_agg bitmap_construct_agg
+    bitmap_or_agg bool_and bool_or collect_list collect_set collect_union corr count count_if
+    count_min_sketch covar_pop covar_samp every first first_value grouping grouping_id histogram_numeric
+    hll_sketch_agg hll_union_agg kll_merge_agg_bigint kll_merge_agg_double kll_merge_agg_float
+    kll_sketch_agg_bigint kll_sketch_agg_double kll_sketch_agg_float kurtosis last last_value listagg
+    max max_by mean median min min_by mode percentile percentile_approx percentile_cont percentile_disc
+    regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy
+    schema_of_variant_agg skewness some std stddev stddev_pop stddev_samp string_agg sum
+    theta_intersection_agg theta_sketch_agg theta_union_agg try_avg try_sum
     tuple_intersection_agg_double tuple_intersection_agg_integer tuple_sketch_agg_double
     tuple_sketch_agg_integer tuple_union_agg_double tuple_union_agg_integer var_pop var_samp variance
     vector_avg vector_sum
-    """.split()
+    """
 )
 # A row whose argument is NULL counts for nothing here, so a condition on rows can be one on that argument.
 # The number says which argument, counted from 0.
-SKIPS_NULLS = {
-    name: 0
-    for name in """
+SKIPS_NULLS = dict.fromkeys(
+    _words(
+        """
     any approx_count_distinct approx_percentile array_agg avg bit_and bit_or bit_xor bool_and bool_or
-    collect_list collect_set corr count count_if covar_pop covar_samp every kurtosis listagg max mean median min
-    mode percentile percentile_approx regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx
-    regr_sxy regr_syy skewness some std stddev stddev_pop stddev_samp string_agg sum try_avg try_sum var_pop
-    var_samp variance
-    """.split()
-} | {"max_by": 1, "min_by": 1}
+    collect_list collect_set corr count count_if covar_pop covar_samp every kurtosis listagg max mean
+    median min mode percentile percentile_approx regr_avgx regr_avgy regr_count regr_intercept regr_r2
+    regr_slope regr_sxx regr_sxy regr_syy skewness some std stddev stddev_pop stddev_samp string_agg sum
+    try_avg try_sum var_pop var_samp variance
+    """
+    ),
+    0,
+) | {"max_by": 1, "min_by": 1}
 # These take «ignore nulls» as a last argument: the number of arguments before it.
 IGNORES_NULLS = {"any_value": 1, "first": 1, "first_value": 1, "last": 1, "last_value": 1, "nth_value": 2}
 
@@ -56,11 +64,11 @@ GENERATORS = frozenset({"explode", "inline", "json_tuple", "posexplode", "stack"
 OUTER_GENERATORS = frozenset({"explode", "inline", "posexplode"})
 
 # Called twice, they give two answers.
-UNSTABLE = frozenset(
+UNSTABLE = _words(
     """
-    input_file_block_length input_file_block_start input_file_name monotonically_increasing_id rand randn random
-    randstr shuffle spark_partition_id uniform uuid
-    """.split()
+    input_file_block_length input_file_block_start input_file_name monotonically_increasing_id rand
+    randn random randstr shuffle spark_partition_id uniform uuid
+    """
 )
 
-UNITS = frozenset("YEAR QUARTER MONTH WEEK DAY DAYOFYEAR HOUR MINUTE SECOND MILLISECOND MICROSECOND".split())
+UNITS = _words("YEAR QUARTER MONTH WEEK DAY DAYOFYEAR HOUR MINUTE SECOND MILLISECOND MICROSECOND")

@@ -24,11 +24,12 @@ _SEQUENCE_ARGUMENTS = (2, 3)
 
 def growth_refusals(nodes: Sequence[Node]) -> Iterator[Refusal]:
     """Where the product grows too large. Every node stands behind its parent, at its own index."""
-    # Values beside each other do not multiply, relations do: each row of the one may meet each of the other.
-    largest_value = [1.0] * len(nodes)
-    all_relations = [1.0] * len(nodes)
+    # Values beside each other do not multiply. Relations do, as each row of the one may meet each of the
+    # other, and so does what is done for each element of a list.
+    largest = [1.0] * len(nodes)
+    product = [1.0] * len(nodes)
     for node in reversed(nodes):
-        growth = _own_growth(node) * largest_value[node.index] * all_relations[node.index]
+        growth = _own_growth(node) * largest[node.index] * product[node.index]
         if growth > MOST_GROWTH:
             yield Refusal(
                 node.path,
@@ -39,10 +40,15 @@ def growth_refusals(nodes: Sequence[Node]) -> Iterator[Refusal]:
         if node.parent is None:
             continue
         above = node.parent.index
-        if node.kind == "Relation":
-            all_relations[above] *= growth
+        if node.kind == "Relation" or _is_lambda(node):
+            product[above] *= growth
         else:
-            largest_value[above] = max(largest_value[above], growth)
+            largest[above] = max(largest[above], growth)
+
+
+def _is_lambda(node: Node) -> bool:
+    message: Any = node.message
+    return node.kind == "Expression" and message.WhichOneof("expr_type") == "lambda_function"
 
 
 def _own_growth(node: Node) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +19,17 @@ _PLAIN = (str, int, float, bool, type(None))
 _DEEPEST_JSON = 2 * DEEPEST_PLAN
 _MOST_JSON_VALUES = 20 * MOST_NODES
 _LONGEST_SAID = 300
+_TOO_DEEP = "the plan is nested too deeply"
+# As the library tells it: «Failed to parse input field: … at "Relation.project.expressions[0]".»
+_PATH = re.compile(r' at "?Relation([\w.\[\]]*)"?\.?$')
+_WAY_THERE = re.compile(r"^(Failed to parse \w+ field: )+")
 
 
 def read_plan(data: Mapping[str, Any]) -> Relation:
-    """The plan that this JSON says. Raises PlanRefused for whatever is not one; it is not verified yet."""
+    """The plan that this JSON says, exactly as Spark's protocol writes it; it is not verified yet.
+
+    Raises PlanRefused for everything else.
+    """
     problem = _shape_problem(data)
     if problem is not None:
         raise PlanRefused([Refusal("root", problem, _HINT)])
@@ -32,11 +40,18 @@ def read_plan(data: Mapping[str, Any]) -> Relation:
     relation = Relation()
     try:
         json_format.ParseDict(dict(data), relation, max_recursion_depth=DEEPEST_PLAN)
+        # The library reads more than it writes: base64 with other letters, an empty list for an object.
+        is_as_written = any(
+            json_format.MessageToDict(relation, preserving_proto_field_name=snake) == data
+            for snake in (True, False)
+        )
     except RecursionError as error:
-        raise PlanRefused([Refusal("root", "the plan is nested too deeply", _HINT)]) from error
+        raise PlanRefused([Refusal("root", _TOO_DEEP, _HINT)]) from error
     # The library raises errors of many kinds for what does not fit; none of them leaves this function.
     except Exception as error:
         raise PlanRefused([_refusal(str(error))]) from error
+    if not is_as_written:
+        raise PlanRefused([Refusal("root", "it is not written as Spark writes a plan", _HINT)])
     return relation
 
 
@@ -62,7 +77,7 @@ def _shape_problem(data: Any) -> str | None:
         else:
             return "the plan is not JSON"
         if depth > _DEEPEST_JSON:
-            return "the plan is nested too deeply"
+            return _TOO_DEEP
         # Base64 and the names of fields make JSON larger than the plan that it says.
         if values + len(ahead) + len(inner) > _MOST_JSON_VALUES or letters > 4 * LARGEST_PLAN_BYTES:
             return "the plan is too large"
@@ -71,10 +86,12 @@ def _shape_problem(data: Any) -> str | None:
 
 
 def _refusal(said: str) -> Refusal:
-    """What the library says, with the path apart: «… at Relation.project.expressions[0]: …»."""
-    problem, _, rest = said.partition(" at Relation")
-    path, _, _ = rest.partition(": ")
-    named = f"root{path}" if rest and path.isprintable() and " " not in path else "root"
-    text = " ".join((problem if named != "root" else said).split())
-    cleaned = "".join(letter if letter.isprintable() else "?" for letter in text).rstrip(".")
-    return Refusal(named[:_LONGEST_SAID], f"it is not a plan of Spark: {cleaned[:_LONGEST_SAID]}", _HINT)
+    """What the library says in one line, with the path apart where it tells one."""
+    first = said.partition("\n")[0]
+    if "too deep" in first:
+        return Refusal("root", _TOO_DEEP, _HINT)
+    found = _PATH.search(first)
+    path = f"root{found[1]}" if found else "root"
+    problem = _WAY_THERE.sub("", first[: found.start()] if found else first)
+    shown = "".join(letter if letter.isprintable() else "?" for letter in problem).rstrip(". ")
+    return Refusal(path[:_LONGEST_SAID], f"it is not a plan of Spark: {shown[:_LONGEST_SAID]}", _HINT)

@@ -183,7 +183,8 @@ def _is_type_value(value: Any, depth: int = 0) -> bool:
         return False
     if isinstance(value, str):
         return "<" not in value and is_type(value)
-    if not isinstance(value, dict) or value.keys() - _JSON_KEYS.get(str(value.get("type")), frozenset()):
+    keys = _JSON_KEYS.get(str(value.get("type"))) if isinstance(value, dict) else None
+    if keys is None or value.keys() - keys:
         return False
     inner = [value[key] for key in ("elementType", "keyType", "valueType") if key in value]
     fields = value.get("fields", [])
