@@ -20,6 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = ROOT / "docs" / "schemas"
 
 NEW = ("pipeline", "create", "refunds", "--connector", "files", "--config", "path=x", "--table", "refunds")
+READ_TODO = ("--connector", "todo", "--config", "path=data/todo.jsonl", "--table", "items")
+TODO = (("source", "new", "todo"), ("pipeline", "create", "todo", *READ_TODO))
 # What each command is shown with: the calls that prepare a project, then the call itself.
 CALLS = {
     "catalog-check": [("catalog", "migrate"), ("catalog", "check", "--json")],
@@ -37,6 +39,12 @@ CALLS = {
     "pipeline-list": [NEW, ("pipeline", "list", "--json")],
     "plan": [("plan", "--json")],
     "schema-export": [("schema", "export", "--json")],
+    "source-check": [*TODO, ("source", "check", "todo", "--json")],
+    "source-describe": [*TODO, ("source", "describe", "todo", "--json")],
+    "source-list": [("source", "list", "--json")],
+    "source-new": [("source", "new", "todo", "--json")],
+    "source-sample": [*TODO, ("source", "sample", "todo", "--json")],
+    "source-tables": [*TODO, ("source", "tables", "todo", "--json")],
 }
 
 

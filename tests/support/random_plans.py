@@ -6,8 +6,9 @@ import datetime as dt
 from random import Random
 from typing import Any
 
-from hakiri.transforms.verify.functions import ALLOWED_FUNCTIONS
 from tests.support.plans import call, plan_of, proto, table
+
+from hakiri.transforms.verify.functions import ALLOWED_FUNCTIONS
 
 from pyspark.sql import functions as F  # isort: skip - the client is loaded by tests.support.plans
 from pyspark.sql import Window
@@ -32,9 +33,15 @@ COLUMNS = {
     "v": "parse_json('{\"a\": [1, 2]}')",
     "none": "cast(null as string)",
 }
-LITERALS = (0, 1, -1, 3, 100, 2**31 - 1, -(2**31), 2**62, 0.5, -1e300, "", "a", "%s %d", "yyyy-MM-dd", "$.a[0]", "(a+)+$",
-            "UTF-8", "SHA-256", "month", "\x00", b"\x01\xff", True, None, dt.date(1, 1, 1), dt.date(9999, 12, 31), dt.timedelta(days=1), [1, 2])  # fmt: skip
-TYPES = ("int", "string", "double", "date", "timestamp", "decimal(38, 18)", "array<string>", "variant", "binary", "map<string,int>")  # fmt: skip
+LITERALS = (
+    *(0, 1, -1, 3, 100, 2**31 - 1, -(2**31), 2**62, 0.5, -1e300, True, None, b"\x01\xff", [1, 2]),
+    *("", "a", "%s %d", "yyyy-MM-dd", "$.a[0]", "(a+)+$", "UTF-8", "SHA-256", "month", "\x00"),
+    *(dt.date(1, 1, 1), dt.date(9999, 12, 31), dt.timedelta(days=1)),
+)
+TYPES = (
+    *("int", "string", "double", "date", "timestamp", "decimal(38, 18)"),
+    *("array<string>", "variant", "binary", "map<string,int>"),
+)
 NAMES = tuple(sorted(ALLOWED_FUNCTIONS))
 OFTEN = (
     "+",

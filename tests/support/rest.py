@@ -81,7 +81,9 @@ def rows_of(batches: Iterable[Batch]) -> list[dict[str, Any]]:
     return [row for batch in batches for row in batch.rows.to_pylist()]
 
 
-def read_all(config: Mapping[str, Any], table: str, around: Surroundings | None = None, **read: Any) -> list[Any]:
+def read_all(
+    config: Mapping[str, Any], table: str, around: Surroundings | None = None, **read: Any
+) -> list[Any]:
     """The rows of one whole read."""
     with connected(config, around) as connector:
         return rows_of(connector.open(Read(table=table, **read)))

@@ -59,7 +59,8 @@ def _check_names(step: LoadedTransform, declared: Declared) -> None:
 def _plan(steps: Sequence[LoadedTransform], declared: Declared, root: Path) -> Relation:
     from hakiri.transforms.offline import INPUT, offline_table, relation_of
     from hakiri.transforms.sql import without_sql_text
-    from hakiri.transforms.verify import plan_tables, verify_plan
+    from hakiri.transforms.verify import verify_plan
+    from hakiri.transforms.walking import times_read
 
     frame = offline_table(INPUT)
     references = {name: offline_table(name) for name in declared.references}
@@ -74,7 +75,7 @@ def _plan(steps: Sequence[LoadedTransform], declared: Declared, root: Path) -> R
         if not error.places:
             error.places = (last.place,)
         raise
-    if list(plan_tables(plan)).count(INPUT) > 1:
+    if times_read(plan, INPUT) > 1:
         raise InputReadTwice(last.place, declared.pipeline)
     return plan
 

@@ -29,7 +29,8 @@ def stored_plans(artifacts: Sequence[Artifact], table: str, references: Collecti
     """
     load_client()
     from hakiri.transforms.offline import INPUT
-    from hakiri.transforms.verify import plan_tables, read_plan, verify_plan
+    from hakiri.transforms.verify import read_plan, verify_plan
+    from hakiri.transforms.walking import times_read
 
     plans = []
     for artifact in artifacts:
@@ -41,7 +42,7 @@ def stored_plans(artifacts: Sequence[Artifact], table: str, references: Collecti
             continue
         plan = read_plan(data)
         verify_plan(plan, inputs=(INPUT, *references))
-        if list(plan_tables(plan)).count(INPUT) > 1:
+        if times_read(plan, INPUT) > 1:
             raise InputReadTwice(place, artifact.pipeline)
         plans.append(plan)
     return plans

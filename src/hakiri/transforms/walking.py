@@ -36,6 +36,11 @@ def named_tables(relation: Relation) -> list[Relation]:
     ]  # fmt: skip
 
 
+def times_read(relation: Relation, table: str) -> int:
+    """How often a plan reads the table of this name."""
+    return sum(leaf.read.named_table.unparsed_identifier == table for leaf in named_tables(relation))
+
+
 def with_fresh_plan_ids(relation: Relation, fresh: Callable[[], int]) -> Relation:
     """A copy whose relations have new ids, so that it can stand beside any other plan of the session."""
     copy = Relation()

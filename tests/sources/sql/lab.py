@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import psycopg
+from tests.support.postgres import PostgresServer
 
 from hakiri.core.clock import SystemClock
 from hakiri.core.errors import Place
@@ -50,3 +57,40 @@ class Lab:
     def rows(self, table: str, config: dict[str, Any] | None = None, **read: Any) -> list[dict[str, Any]]:
         batches = self.batches(table, config, **read)
         return [row for batch in batches for row in batch.rows.to_pylist()]
+
+
+@contextmanager
+def postgres_lab(server: PostgresServer, root: Path) -> Iterator[Lab]:
+    name = server.create_database()
+
+    def run(statements: str) -> None:
+        with psycopg.connect(server.url(name), autocommit=True) as connection:
+            connection.execute(statements.encode())
+
+    yield Lab(url=server.url(name, over="tcp"), root=root, run=run)
+    server.drop_database(name)
+
+
+def sqlite_lab(root: Path) -> Lab:
+    def run(statements: str) -> None:
+        with closing(sqlite3.connect(root / "shop.db")) as connection:
+            connection.executescript(statements)
+
+    run("PRAGMA journal_mode = wal")
+    return Lab(url="sqlite:///shop.db", root=root, run=run)
+
+
+def duckdb_lab(root: Path) -> Lab:
+    script = "import duckdb, sys; duckdb.connect(sys.argv[1]).execute(sys.stdin.read()).fetchall()"
+
+    def run(statements: str) -> None:
+        # In a process of its own: one that has the file open for writing can have nobody read it.
+        subprocess.run(
+            [sys.executable, "-c", script, str(root / "shop.duckdb")],
+            input=statements,
+            text=True,
+            check=True,
+            capture_output=True,
+        )
+
+    return Lab(url="duckdb:///shop.duckdb", root=root, run=run)

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.sources.sql.lab import Lab
 
 from hakiri.sources.errors import PermanentFailure, SchemaIncompatible
 from hakiri.sources.sql.postgres_types import decimal_of
-from tests.sources.sql.lab import Lab
 
 SETUP = """
 CREATE TYPE mood AS ENUM ('calm', 'glad');

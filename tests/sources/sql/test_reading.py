@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack
 from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from tests.sources.sql.lab import Lab, duckdb_lab, postgres_lab, sqlite_lab
+from tests.support.postgres import PostgresServer
 
 from hakiri.core.cursors import CursorKind
-from hakiri.sources.contract import Batch, Cursor, Hint, Window
+from hakiri.sources.contract import Batch, Cursor, Hint, Read, Window
 from hakiri.sources.errors import PermanentFailure, SchemaIncompatible
 from hakiri.sources.sql import duck, postgres, sqlite
 from hakiri.sources.sql.ranges import key_ranges
-from tests.sources.sql.lab import Lab
 
 # 3,000 rows; `n` has ten values of 300 rows each, and `v` is NULL in every seventh row.
 ROWS = """
@@ -33,15 +36,30 @@ def cursors(batches: list[Batch]) -> list[Cursor | None]:
     return [batch.cursor for batch in batches]
 
 
-@pytest.fixture
-def filled(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Lab:
-    """Two tables that come in many batches."""
+@pytest.fixture(scope="module", params=["postgres", "sqlite", "duckdb"])
+def filled(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, postgres_server: PostgresServer
+) -> Iterator[Lab]:
+    """Tables that come in many batches."""
+    with ExitStack() as stack:
+        root = tmp_path_factory.mktemp("filled")
+        match request.param:
+            case "postgres":
+                lab = stack.enter_context(postgres_lab(postgres_server, root))
+            case "sqlite":
+                lab = sqlite_lab(root)
+            case _:
+                lab = duckdb_lab(root)
+        tables = {"things": "integer PRIMARY KEY", "growing": "integer PRIMARY KEY", "keyless": "integer"}
+        lab.run("".join(ROWS.format(name=name, key=key) for name, key in tables.items()) + "ANALYZE")
+        yield lab
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postgres, "BATCH_BYTES", 8_192)
     monkeypatch.setattr(sqlite, "BATCH_BYTES", 8_192)
     monkeypatch.setattr(duck, "BATCH_ROWS", 256)
-    lab.run(ROWS.format(name="things", key="integer PRIMARY KEY"))
-    lab.run(ROWS.format(name="keyless", key="integer"))
-    return lab
 
 
 @pytest.mark.spec("HP-025")
@@ -85,11 +103,11 @@ def test_the_cursor_stands_only_where_the_value_changes(filled: Lab) -> None:
 
 
 def test_the_last_cursor_gives_nothing_until_rows_come(filled: Lab) -> None:
-    last = filled.batches("things", incremental="id")[-1].cursor
-    nothing = filled.batches("things", incremental="id", cursor=last)
-    filled.run("INSERT INTO things VALUES (3001, 10, NULL, 'new')")
+    last = filled.batches("growing", incremental="id")[-1].cursor
+    nothing = filled.batches("growing", incremental="id", cursor=last)
+    filled.run("INSERT INTO growing VALUES (3001, 10, NULL, 'new')")
 
-    fresh = filled.batches("things", incremental="id", cursor=last)
+    fresh = filled.batches("growing", incremental="id", cursor=last)
 
     assert last == {"id": 3000}
     assert nothing == []
@@ -214,7 +232,6 @@ def test_a_table_with_a_key_of_numbers_can_be_cut_by_it(filled: Lab) -> None:
 
 def test_an_extent_is_where_a_column_begins_and_ends(filled: Lab) -> None:
     connector = filled.connector()
-    filled.run("ANALYZE")
 
     identity, value = connector.extent("things", "id"), connector.extent("things", "v")
 
@@ -237,8 +254,6 @@ def test_names_and_values_with_quotes_are_what_they_are(lab: Lab) -> None:
 
 
 def test_a_read_that_is_given_up_ends_at_once(filled: Lab) -> None:
-    from hakiri.sources.contract import Read
-
     reading = filled.connector().open(Read(table="things"))
     first = next(reading)
     reading.close()  # type: ignore[attr-defined]

@@ -36,4 +36,4 @@ cli.command(
     "check",
     epilog=examples("hakiri source check", "hakiri source check orders", "hakiri source check --json"),
 )(check)
-cli.command("new", epilog=examples("hakiri source new todo", "hakiri source new todo >> hakiri.toml"))(new)
+cli.command("new", epilog=examples("hakiri source new todo", "hakiri source new todo --json"))(new)

@@ -51,6 +51,7 @@ _SESSION: Mapping[str, str] = {
 # Whoever writes rows away may take his time; a reader that is gone is noticed by its connection.
 _REPLICATION: Mapping[str, str] = {**_SESSION, "wal_sender_timeout": "0"}
 _DEFAULT_PORT = "5432"
+_PORTS = re.compile(r"\d*(,\d*)*")
 # A slot is let go some moments after its reader was killed.
 _UNTIL_FREE = Backoff(first_seconds=0.05, longest_seconds=1.0, budget_seconds=15.0)
 
@@ -124,14 +125,13 @@ class Server:
         return failure(answer, words)
 
     def _settings(self, options: Mapping[str, str]) -> dict[str, Any]:
+        # libpq repeats what it could not read, and that may be a password.
         try:
             own = conninfo_to_dict(self._filled_url())
         except psycopg.ProgrammingError:
-            # libpq repeats what it could not read, and that may be a password.
-            raise PermanentFailure(
-                "`url` is not a Postgres URL",
-                hint="write it as in `postgresql://user:${PASSWORD}@host/database`",
-            ) from None
+            raise _no_url() from None
+        if not _PORTS.fullmatch(str(own.get("port") or "")):
+            raise _no_url()
         # What comes last holds: these are needed for values to be read right.
         given = " ".join([str(own.get("options") or ""), *(f"-c {k}={v}" for k, v in options.items())])
         return {**_CONNECTION, **own, "client_encoding": "UTF8", "options": given}
@@ -140,6 +140,12 @@ class Server:
         secrets = self._context.secrets
         is_secret_as_a_whole = _NOTHING_BUT_A_SECRET.fullmatch(self._url.text) is not None
         return self._url.fill(secrets) if is_secret_as_a_whole else self._url.fill_url(secrets)
+
+
+def _no_url() -> PermanentFailure:
+    return PermanentFailure(
+        "`url` is not a Postgres URL", hint="write it as in `postgresql://user:${PASSWORD}@host/database`"
+    )
 
 
 def _connected(settings: Mapping[str, Any]) -> psycopg.Connection[dict[str, Any]]:

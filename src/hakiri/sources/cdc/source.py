@@ -123,7 +123,8 @@ def check_source(server: Server, names: Names) -> str:
     keyless = sum(not table.key for table in tables)
     parts = [
         f"Postgres {state.version_text}",
-        f"{len(tables)} tables in schema `{names.schema}`" + (f", {keyless} without a key" if keyless else ""),
+        f"{len(tables)} tables in schema `{names.schema}`"
+        + (f", {keyless} without a key" if keyless else ""),
         *map(_slot_words, slots),
         f"{rights['free_slots']} slots free",
     ]

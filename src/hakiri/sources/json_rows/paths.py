@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 
 _SIGNS = re.compile(r"[.\[\\]")
-_PART = re.compile(r"(?:[^.\\]|\\.|\\$)*", re.DOTALL)
-_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_CHARACTER = re.compile(r"\\?.", re.DOTALL)
 
 
 def field_path(parent: str | None, name: str) -> str:
@@ -32,11 +31,12 @@ def item_path(parent: str, index: int) -> str:
 
 def names_in(path: str) -> tuple[str, ...]:
     """The names that a path without indexes joins; the empty path has none."""
-    names = []
-    position = 0
-    while path and position <= len(path):
-        part = _PART.match(path, position)
-        assert part is not None  # noqa: S101 - the pattern matches the empty text
-        names.append(_ESCAPED.sub(r"\1", part.group()))
-        position = part.end() + 1
+    if not path:
+        return ()
+    names = [""]
+    for character in _CHARACTER.findall(path):
+        if character == ".":
+            names.append("")
+        else:
+            names[-1] += character[-1]
     return tuple(names)

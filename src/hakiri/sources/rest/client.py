@@ -12,13 +12,12 @@ import httpx2
 
 from hakiri import __version__
 from hakiri.core.backoff import Backoff
-from hakiri.core.grammar import Rate
 from hakiri.core.secrets import mask
 from hakiri.sources.contract import Context
 from hakiri.sources.errors import AuthExpired, PermanentFailure, RateLimited, TransientFailure
 from hakiri.sources.json_rows import BadJson, parse_json
 from hakiri.sources.rest.addresses import inside
-from hakiri.sources.rest.answers import is_used_up, rate_told, seconds_to_wait
+from hakiri.sources.rest.answers import is_used_up, seconds_to_wait
 from hakiri.sources.rest.config import RestConfig
 from hakiri.sources.rest.errors import AskRefused
 from hakiri.sources.rest.signing import signer_for
@@ -65,7 +64,6 @@ class Client:
         }
         self._http = httpx2.Client(timeout=TIMEOUT, follow_redirects=False)
         self._signer = signer_for(config.auth, context.secrets, context.clock, self._token_document)
-        self.rate: Rate | None = None
 
     def close(self) -> None:
         self._http.close()
@@ -106,7 +104,6 @@ class Client:
         response = self._follow(asked, about, headers)
         if response.status_code == _UNAUTHORIZED and self._signer.renew():
             response = self._follow(asked, about, headers)
-        self.rate = rate_told(response.headers) or self.rate
         self._refuse_failure(response, f"{about} at `{asked}`")
         is_unchanged = response.status_code == _NOT_MODIFIED
         return Answer(

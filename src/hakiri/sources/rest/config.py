@@ -14,6 +14,7 @@ from hakiri.core.nearest import nearest
 from hakiri.manifest.fields import DurationText, OrShort, RateText, SourceTable
 from hakiri.sources.config import SecretTemplate, SourceConfig, Template, refuse_value
 from hakiri.sources.json_rows import MixedTypes, parse_type
+from hakiri.sources.json_rows.paths import names_in
 from hakiri.sources.rest.moments import Format, as_bound
 
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -167,6 +168,12 @@ class Incremental(SourceConfig):
     keyset: bool = Field(default=False, description="turn pages by asking again from the highest value")
     window: DurationText | None = Field(None, description="a good length for one piece of the history")
 
+    @property
+    def column(self) -> str | None:
+        """The column that the field is; None for a field inside of another."""
+        names = names_in(self.field)
+        return names[0] if len(names) == 1 else None
+
     @model_validator(mode="after")
     def _fits_together(self) -> Incremental:
         if self.keyset and (self.order != "asc" or self.param is None):
@@ -209,9 +216,9 @@ class Resource(SourceConfig):
     infer: bool = Field(default=True, description="whether a sample tells the columns that are not declared")
     mixed: MixedTypes = Field("widen", description="write widen, string or quarantine")
     without: JsonPath | None = Field(None, description="records that have this field are left out")
-    incremental: Incremental | None = None
-    pagination: PaginationText | None = None
-    parent: Parent | None = None
+    incremental: Incremental | None = Field(None, description="how the API is asked for what changed")
+    pagination: PaginationText | None = Field(None, description="where it differs from that of the others")
+    parent: Parent | None = Field(None, description="the resource whose records lead to those of this one")
     partitions: dict[Name, tuple[Name, ...]] = Field(
         {}, description='one name in the path and its values, as in partitions = { repo = ["a/b"] }'
     )
@@ -267,8 +274,10 @@ class RestConfig(SourceConfig):
     resources: tuple[ResourceText, ...] = Field(
         min_length=1, description='write a list of names or tables, as in resources = ["orders"]'
     )
-    auth: Auth | None = None
-    pagination: PaginationText = Pagination(type="link")
+    auth: Auth | None = Field(None, description="how a request says who asks")
+    pagination: PaginationText = Field(
+        Pagination(type="link"), description="how one page leads to the next; by default by Link headers"
+    )
     headers: dict[Name, Template] = Field({}, description="headers of every request")
     rate_limit: RateText | None = Field(None, description="write how often to call, as in `60/min`")
 

@@ -9,15 +9,17 @@ from typing import ClassVar
 
 from hakiri.core.backoff import Backoff
 from hakiri.core.cursors import CursorKind
+from hakiri.core.grammar import Rate
 from hakiri.core.nearest import nearest
+from hakiri.sources.config import SourceConfig
 from hakiri.sources.contract import EXTRA_COLUMN, Batch, Connector, Context, Extent, Hint, Read, Table
 from hakiri.sources.errors import PermanentFailure
 from hakiri.sources.json_rows import SchemaSketch, declared_schema, needs_digits, settle
+from hakiri.sources.rest.answers import rate_told
 from hakiri.sources.rest.batches import joined, one_ahead
 from hakiri.sources.rest.client import BRIEF, PATIENT, Client
 from hakiri.sources.rest.config import Resource, RestConfig
 from hakiri.sources.rest.listing import Listing, Page, partition_query, wanted
-from hakiri.sources.rest.places import value_at
 from hakiri.sources.rest.reading import Reader
 from hakiri.sources.rest.spans import bounds_of, params_of, span_of
 from hakiri.sources.rest.tables import table_of
@@ -32,7 +34,7 @@ class RestConnector(Connector):
     A subclass for one service makes a RestConfig of its own config, and hands it up.
     """
 
-    Config = RestConfig
+    Config: ClassVar[type[SourceConfig]] = RestConfig
     summary = "any JSON API over HTTP, from configuration alone"
     # A batch has at least so many records, if there are more: fewer are not worth a file.
     batch_records: ClassVar[int] = 5_000
@@ -42,6 +44,7 @@ class RestConnector(Connector):
         super().__init__(config, context)
         self._clients: list[Client] = []
         self._tables: dict[str, Table] = {}
+        self._rates: dict[str, Rate] = {}
         self._client: Client | None = None
 
     @property
@@ -79,15 +82,19 @@ class RestConnector(Connector):
         )
 
     def backfill_hint(self, table: str) -> Hint:
+        """By the config. How often the API may be called, if that does not say, by what a sample told."""
         resource = self._resource(table)
+        rate = self.config.rate_limit
+        if rate is None and resource.infer:
+            self._table(resource)
+            rate = self._rates.get(table)
         incremental = resource.incremental
-        rate = self.config.rate_limit or (self._client.rate if self._client is not None else None)
-        if incremental is None:
+        if incremental is None or incremental.column is None:
             return Hint(cursor_kind=CursorKind.OPAQUE_TOKEN, rate_budget=rate)
         is_parted = bool(resource.partitions)
         return Hint(
             cursor_kind=CursorKind.PARTITIONED_MONOTONIC if is_parted else CursorKind.MONOTONIC,
-            cursor_field=incremental.field,
+            cursor_field=incremental.column,
             partition_keys=tuple(resource.partitions),
             natural_window=incremental.window,
             rate_budget=rate,
@@ -102,20 +109,16 @@ class RestConnector(Connector):
         """Where the field that grows begins: by the config, or by the first page in its order."""
         resource = self._resource(table)
         incremental = resource.incremental
-        if incremental is None or incremental.field != column:
+        if incremental is None or incremental.column != column:
             return Extent()
         if incremental.initial is not None:
             return Extent(lowest=incremental.initial)
         if incremental.order != "asc" or resource.parent is not None:
             return Extent()
-        records = [
-            record
-            for pages in self._samples(resource)
-            for page in islice(pages, 1)
-            for record in page.records
-        ]
+        pages = [page for sample in self._samples(resource) for page in islice(sample, 1)]
+        records = [record for page in pages for record in page.records]
         bounds = zip(bounds_of(resource, incremental, records), records, strict=True)
-        known = [(bound, value_at(record, column)) for bound, record in bounds if bound is not None]
+        known = [(bound, record[column]) for bound, record in bounds if bound is not None]
         return Extent(lowest=min(known)[1] if known else None)
 
     def check(self) -> str:
@@ -152,6 +155,8 @@ class RestConnector(Connector):
         if resource.infer:
             count = 0
             for page in islice(chain.from_iterable(self._samples(resource)), SAMPLE_PAGES):
+                if (rate := rate_told(page.headers)) is not None:
+                    self._rates[resource.name] = rate
                 records = wanted(resource, page.records)
                 sketch = sketch.add(records)
                 count += len(records)
@@ -174,9 +179,9 @@ class RestConnector(Connector):
 
 def _refuse_other_fields(resource: Resource, read: Read) -> None:
     """A read by a field that the API is not asked by would silently be a read of everything."""
-    own = resource.incremental.field if resource.incremental is not None else None
+    own = resource.incremental.column if resource.incremental is not None else None
     for field in (read.incremental, read.window.field if read.window is not None else None):
-        if field is not None and field != own:
+        if field not in {None, own}:
             raise PermanentFailure(
                 f"`{resource.name}` cannot be read by `{field}`",
                 hint=f"it is read by `{own}`" if own else 'write incremental = { field = "…" } in its config',

@@ -31,6 +31,15 @@ class Span:
             return self.has_nulls
         return (self.lowest is None or self.lowest <= bound) and (self.until is None or bound < self.until)
 
+    def is_passed_upwards(self, bounds: Sequence[int | None]) -> bool:
+        """Whether a page has reached the end, so that, in the order of the field, no later one has more."""
+        return self.until is not None and any(bound is not None and bound >= self.until for bound in bounds)
+
+    def is_passed_downwards(self, bounds: Sequence[int | None]) -> bool:
+        """The same for a listing that goes down to the beginning."""
+        since = self.asked_since
+        return since is not None and any(bound is not None and bound < since for bound in bounds)
+
 
 def span_of(incremental: Incremental, cursor: Cursor, window: Window | None) -> Span:
     """What is wanted after the cursor, inside of the window, and not before where the config begins.

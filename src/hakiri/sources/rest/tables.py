@@ -20,7 +20,7 @@ def table_of(resource: Resource, sketch: SchemaSketch) -> Table:
     """
     learnt = sketch.schema(resource.mixed, declared=declared_schema(resource.columns))
     kept = resource.parent.kept if resource.parent is not None else resource.partitions
-    grows = None if resource.incremental is None else resource.incremental.field
+    grows = None if resource.incremental is None else resource.incremental.column
     seen = list(sketch.record.fields)
     for name in resource.primary_key:
         if seen and name not in learnt.names:
@@ -29,7 +29,7 @@ def table_of(resource: Resource, sketch: SchemaSketch) -> Table:
                 f"the records of `{resource.name}` have no `{name}`, which is in its primary key",
                 hint=f"did you mean `{meant}`?" if meant else "check `primary_key` and `records`",
             )
-    needed = (*resource.primary_key, *(() if grows is None or "." in grows else (grows,)))
+    needed = dict.fromkeys((*resource.primary_key, *(() if grows is None else (grows,))))
     columns = [
         *(pa.field(name, pa.string()) for name in kept if name not in learnt.names),
         *learnt,

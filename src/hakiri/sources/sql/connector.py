@@ -18,7 +18,7 @@ from hakiri.sources.sql.relations import Relation, window_field
 
 
 class SqlConnector(Connector):
-    """Reads tables and views of one database. Every question goes over a connection of its own."""
+    """Reads tables and views of one database. Every question goes over a connection of its own, opened for it."""
 
     Config: ClassVar[type[SourceConfig]] = SqlConfig
     summary = "tables and views of Postgres, SQLite and DuckDB"
@@ -55,6 +55,9 @@ class SqlConnector(Connector):
     def check(self) -> str:
         with self._database.session() as session:
             return session.about()
+
+    def close(self) -> None:
+        self._database.close()
 
 
 def _found(session: Session, names: list[str]) -> list[Relation]:

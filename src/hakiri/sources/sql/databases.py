@@ -35,3 +35,6 @@ class Database(Protocol):
 
     def still(self) -> AbstractContextManager[str | None]:
         """Keep one state readable for other sessions until the block ends, where the database can."""
+
+    def close(self) -> None:
+        """Let go of what is kept from one session to the next."""

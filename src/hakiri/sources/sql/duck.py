@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -80,6 +80,9 @@ class DuckDatabase:
         with self.session():
             yield HELD
 
+    def close(self) -> None:
+        """Nothing is kept."""
+
 
 class DuckSession:
     """One connection. Nobody can write to the file while it is open."""
@@ -113,7 +116,7 @@ class DuckSession:
     def extent(self, relation: Relation, column: Column) -> Extent:
         return looked_up_extent(self, relation, column)
 
-    def batches(self, select: Select) -> Iterator[pa.RecordBatch]:
+    def batches(self, select: Select) -> Generator[pa.RecordBatch]:
         # A cursor is a connection of its own to the open file, with a result of its own.
         cursor = self._connection.cursor()
         try:

@@ -2,50 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from importlib.resources import files
 from itertools import groupby
 from typing import Any
-from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pyarrow as pa
 
-from hakiri.core.errors import MissingExtra
 from hakiri.core.secrets import masker
 from hakiri.sources.contract import Context, Extent
 from hakiri.sources.errors import PermanentFailure
 from hakiri.sources.sql.config import SqlConfig
 from hakiri.sources.sql.databases import BATCH_BYTES
-from hakiri.sources.sql.postgres_probe import answer_of, server_of
 from hakiri.sources.sql.postgres_types import column_of
+from hakiri.sources.sql.postgres_wire import AdbcConnection, Error, Wire, read_failure
 from hakiri.sources.sql.reading import looked_up_extent
 from hakiri.sources.sql.relations import Column, Relation, quoted, text_literal
 from hakiri.sources.sql.selects import Select
 
-try:
-    import adbc_driver_postgresql.dbapi as adbc  # type: ignore[import-untyped]
-    from adbc_driver_manager import Error
-
-    # Only its iterator says with which SQLSTATE a read ended; the plain Arrow one has words alone.
-    from adbc_driver_manager._reader import AdbcRecordBatchReader
-
-    from hakiri.sources.sql.postgres_errors import connect_failure, read_failure
-except ImportError as error:
-    raise MissingExtra("reading Postgres", extra="sql") from error
-
 DEFAULT_SCHEMA = "public"
 # Below this many rows a table without an index is looked through for the ends of a column.
 MOST_ROWS_TO_SCAN = 1_000_000
-# A server that is gone without a word is noticed after half a minute, not after the system's two hours.
-_OPTIONS = {
-    "application_name": "hakiri",
-    "connect_timeout": "10",
-    "keepalives_idle": "15",
-    "keepalives_interval": "5",
-    "keepalives_count": "3",
-    "tcp_user_timeout": "30000",
-}
 # For this transaction only, so that a pool between us and the server is left as it was. The forms in which
 # values are shown are part of what is promised; and a state that others read is idle for as long as they do.
 _SETTINGS = {
@@ -67,13 +45,14 @@ class PostgresDatabase:
     def __init__(self, config: SqlConfig, context: Context) -> None:
         self._config = config
         self._context = context
+        self._wire = Wire(config, context)
 
     @contextmanager
     def session(self, snapshot: str | None = None) -> Iterator[PostgresSession]:
-        mask = masker(self._context.secrets.values())
-        with ExitStack() as stack:
-            connection = stack.enter_context(self._connected(mask))
-            session = PostgresSession(connection, self._config, self._context, mask)
+        with self._wire.connection() as connection:
+            session = PostgresSession(
+                self._wire, connection, self._config, masker(self._context.secrets.values())
+            )
             session.begin(snapshot)
             yield session
 
@@ -82,21 +61,8 @@ class PostgresDatabase:
         with self.session() as session:
             yield session.exported_snapshot()
 
-    @contextmanager
-    def _connected(self, mask: Callable[[str], str]) -> Iterator[adbc.Connection]:
-        url = _with_options(self._config.url.fill_url(self._context.secrets))
-        try:
-            with self._context.budget.turn():
-                connection = adbc.connect(url)
-        except Error as error:
-            with self._context.budget.turn():
-                answer = answer_of(server_of(url))
-            # Not its cause: that may repeat the URL.
-            raise connect_failure(error, answer, mask) from None
-        try:
-            yield connection
-        finally:
-            connection.close()
+    def close(self) -> None:
+        self._wire.close()
 
 
 class PostgresSession:
@@ -105,21 +71,25 @@ class PostgresSession:
     is_text_checked = True
 
     def __init__(
-        self,
-        connection: adbc.Connection,
-        config: SqlConfig,
-        context: Context,
-        mask: Callable[[str], str],
+        self, wire: Wire, connection: AdbcConnection, config: SqlConfig, mask: Callable[[str], str]
     ) -> None:
+        self._wire = wire
         self._connection = connection
         self._config = config
-        self._context = context
         self._mask = mask
 
     def begin(self, snapshot: str | None) -> None:
-        self._order("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        if snapshot is not None:
-            self._take_snapshot(snapshot)
+        try:
+            self._wire.order(self._connection, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            if snapshot is not None:
+                self._wire.order(self._connection, f"SET TRANSACTION SNAPSHOT {text_literal(snapshot)}")
+        except Error as error:
+            if snapshot is not None and error.sqlstate in _SNAPSHOT_IS_GONE:
+                raise PermanentFailure(
+                    f"Postgres does not hold the state `{snapshot}` any more",
+                    hint="run it again, so that all reads see a new one",
+                ) from error
+            raise read_failure(error, self._mask) from error
         settings = ", ".join(
             f"set_config({text_literal(name)}, {text_literal(value)}, true)"
             for name, value in _SETTINGS.items()
@@ -159,8 +129,8 @@ class PostgresSession:
         # Every window by such a column would be a scan of the whole table, so its ends are of no use either.
         return Extent(rows=rows, has_nulls=None if column.is_nullable else False)
 
-    def batches(self, select: Select) -> Iterator[pa.RecordBatch]:
-        return self._batches(select.sql, BATCH_BYTES)
+    def batches(self, select: Select) -> Generator[pa.RecordBatch]:
+        return self._wire.batches(self._connection, select.sql, BATCH_BYTES)
 
     def _relation_rows(
         self, own: str, names: Collection[str] | None
@@ -192,50 +162,12 @@ class PostgresSession:
             relation.column(column)
         return relation
 
-    def _take_snapshot(self, snapshot: str) -> None:
-        try:
-            self._execute(f"SET TRANSACTION SNAPSHOT {text_literal(snapshot)}")
-        except Error as error:
-            if error.sqlstate in _SNAPSHOT_IS_GONE:
-                raise PermanentFailure(
-                    f"Postgres does not hold the state `{snapshot}` any more",
-                    hint="run it again, so that all reads see a new one",
-                ) from error
-            raise read_failure(error, self._mask) from error
-
-    def _order(self, statement: str) -> None:
-        try:
-            self._execute(statement)
-        except Error as error:
-            raise read_failure(error, self._mask) from error
-
-    def _execute(self, statement: str) -> None:
-        with self._connection.cursor() as cursor, self._context.budget.turn():
-            cursor.execute(statement)
-
     def _rows(self, query: str) -> list[dict[str, Any]]:
-        return [row for batch in self._batches(query, BATCH_BYTES) for row in batch.to_pylist()]
-
-    def _batches(self, query: str, batch_bytes: int) -> Iterator[pa.RecordBatch]:
-        cursor = self._connection.cursor()
-        try:
-            cursor.adbc_statement.set_options(**{"adbc.postgresql.batch_size_hint_bytes": str(batch_bytes)})
-            with self._context.budget.turn():
-                cursor.execute(query)
-            handle = cursor.fetch_arrow()
-            reader = AdbcRecordBatchReader._import_from_c(handle.address)  # noqa: SLF001 - see the import
-            try:
-                yield from reader
-            except GeneratorExit:
-                # Nobody wants the rest; closing alone would have the server send it.
-                cursor.adbc_cancel()
-                raise
-            finally:
-                reader.close()
-        except Error as error:
-            raise read_failure(error, self._mask) from error
-        finally:
-            cursor.close()
+        return [
+            row
+            for batch in self._wire.batches(self._connection, query, BATCH_BYTES)
+            for row in batch.to_pylist()
+        ]
 
 
 def _places(name: str, own: str) -> list[tuple[str, str]]:
@@ -250,9 +182,3 @@ def _readable(name: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             f"the user in `url` may not read table `{name}`", hint="grant SELECT on it to the user"
         )
     return rows
-
-
-def _with_options(url: str) -> str:
-    known = parse_qs(urlsplit(url).query, keep_blank_values=True)
-    missing = urlencode({key: value for key, value in _OPTIONS.items() if key not in known})
-    return f"{url}{'&' if '?' in url else '?'}{missing}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from typing import Protocol
 
@@ -23,8 +24,8 @@ class Asked(Protocol):
     # Whether the database lets only UTF-8 in.
     is_text_checked: bool
 
-    def batches(self, select: Select) -> Iterator[pa.RecordBatch]:
-        """The rows, as the driver gives them."""
+    def batches(self, select: Select) -> Generator[pa.RecordBatch]:
+        """The rows, as the driver gives them. Close it before the connection."""
 
 
 def read_batches(asked: Asked, relation: Relation, read: Read) -> Iterator[Batch]:
@@ -32,31 +33,33 @@ def read_batches(asked: Asked, relation: Relation, read: Read) -> Iterator[Batch
     plan = plan_read(relation, read)
     left = read.limit
     if plan.without_value is not None:
-        for rows in select_batches(asked, plan.without_value):
-            left = None if left is None else left - rows.num_rows
-            yield _given(rows, plan, read, None)
+        with closing(select_batches(asked, plan.without_value)) as batches:
+            for rows in batches:
+                left = None if left is None else left - rows.num_rows
+                yield _given(rows, plan, read, None)
     if left is not None and left <= 0:
         return
-    batches = select_batches(asked, replace(plan.main, limit=left))
-    if plan.followed is None:
-        yield from (_given(rows, plan, read, None) for rows in batches)
-    elif plan.is_ordered:
-        yield from _in_order(batches, plan, read, left)
-    else:
-        yield from _in_any_order(batches, plan, read, left)
+    with closing(select_batches(asked, replace(plan.main, limit=left))) as batches:
+        if plan.followed is None:
+            yield from (_given(rows, plan, read, None) for rows in batches)
+        elif plan.is_ordered:
+            yield from _in_order(batches, plan, read, left)
+        else:
+            yield from _in_any_order(batches, plan, read, left)
 
 
-def select_batches(asked: Asked, select: Select) -> Iterator[pa.RecordBatch]:
-    """The rows of a SELECT in the types of its columns; no batch is empty."""
-    for batch in asked.batches(select):
-        if batch.num_rows:
-            yield fitted(batch, select.relation, select.columns, is_text_checked=asked.is_text_checked)
+def select_batches(asked: Asked, select: Select) -> Generator[pa.RecordBatch]:
+    """The rows of a SELECT in the types of its columns; no batch is empty. Close it before the connection."""
+    with closing(asked.batches(select)) as batches:
+        for batch in batches:
+            if batch.num_rows:
+                yield fitted(batch, select.relation, select.columns, is_text_checked=asked.is_text_checked)
 
 
 def looked_up_extent(asked: Asked, relation: Relation, column: Column) -> Extent:
     """The ends of a column from its rows: at once with an index on it, else by looking through them."""
     lowest, highest, without = (
-        next(iter(select_batches(asked, select)), None)
+        next(iter(list(select_batches(asked, select))), None)
         for select in (
             *ends_of(relation, column),
             Select(relation=relation, columns=(column,), conditions=(f"{column.key} IS NULL",), limit=1),

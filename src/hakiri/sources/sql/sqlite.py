@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 from urllib.parse import quote
@@ -65,10 +65,13 @@ class SqliteDatabase:
         """SQLite has no state that another connection could be told to see."""
         yield None
 
+    def close(self) -> None:
+        """Nothing is kept."""
+
     def rows(self, connection: adbc.Connection, query: str) -> list[dict[str, Any]]:
         return [row for batch in self.batches(connection, query, _MOST_ROWS) for row in batch.to_pylist()]
 
-    def batches(self, connection: adbc.Connection, query: str, rows: int) -> Iterator[pa.RecordBatch]:
+    def batches(self, connection: adbc.Connection, query: str, rows: int) -> Generator[pa.RecordBatch]:
         try:
             with connection.cursor() as cursor:
                 cursor.adbc_statement.set_options(**{"adbc.sqlite.query.batch_rows": str(rows)})
@@ -150,13 +153,13 @@ class SqliteSession:
     def extent(self, relation: Relation, column: Column) -> Extent:
         return looked_up_extent(self, relation, column)
 
-    def batches(self, select: Select) -> Iterator[pa.RecordBatch]:
+    def batches(self, select: Select) -> Generator[pa.RecordBatch]:
         is_first = True
-        for batch in self._database.batches(
-            self._connection, _with_first_row(select), self._batch_rows(select)
-        ):
-            yield batch.slice(1) if is_first else batch
-            is_first = False
+        query, rows = _with_first_row(select), self._batch_rows(select)
+        with closing(self._database.batches(self._connection, query, rows)) as batches:
+            for batch in batches:
+                yield batch.slice(1) if is_first else batch
+                is_first = False
 
     def _batch_rows(self, select: Select) -> int:
         """How many rows make a batch, if the whole file were this one table."""

@@ -6,7 +6,6 @@ import math
 import os
 import pickle
 import threading
-import time
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from hakiri.core.clock import SystemClock
 from hakiri.core.secrets import masker
 from hakiri.sources.contract import Connector, Read
 from hakiri.sources.errors import RateLimited, ReadFailed
@@ -258,8 +258,8 @@ def _refuse_secrets(source: Subject, texts: list[str]) -> None:
 def _wait_until_quiet(before: Held) -> str:
     """What is still held after a while that was not before; empty as soon as nothing is."""
     patience = threading.Event()
-    until = time.monotonic() + PATIENCE_SECONDS
-    while (kept := Held.now().kept_beyond(before)) and time.monotonic() < until:
+    until = SystemClock().monotonic() + PATIENCE_SECONDS
+    while (kept := Held.now().kept_beyond(before)) and SystemClock().monotonic() < until:
         patience.wait(LOOK_EVERY_SECONDS)
     return kept
 
@@ -267,10 +267,10 @@ def _wait_until_quiet(before: Held) -> str:
 def _settled() -> Held:
     """What is held once nothing of what was done before is still on its way out."""
     patience = threading.Event()
-    until = time.monotonic() + PATIENCE_SECONDS
+    until = SystemClock().monotonic() + PATIENCE_SECONDS
     last = Held.now()
     while not patience.wait(LOOK_EVERY_SECONDS * 3) and (now := Held.now()) != last:
         last = now
-        if time.monotonic() > until:
+        if SystemClock().monotonic() > until:
             break
     return last

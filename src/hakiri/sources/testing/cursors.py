@@ -86,8 +86,7 @@ class CursorContract:
                 with visit(source) as here:
                     reading = here.connector.open(read)
                     got.append(next(reading))
-                    # A connector that had read ahead may also just end.
-                    with broken(), suppress(ReadFailed):
+                    with broken(), suppress(ReadFailed):  # whoever had read ahead may also just end
                         got.extend(reading)  # what came before the failure stays in it
                 cursor, standing = held_cursor(got)
                 rest = rows_of(read_anew(source, replace(read, cursor=stored(cursor))))

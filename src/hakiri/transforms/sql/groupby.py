@@ -82,8 +82,11 @@ def _key(reading: Reading, items: Sequence[Item]) -> Expression:
 def _check_alias(reading: Reading, item: Item, name: str, token: Token) -> None:
     """Spark prefers a column of the source to an alias, and only the running query knows the columns.
 
-    If the alias is computed from a column of its own name, that column must be there.
+    If the alias is computed from a column of its own name, that column must be there; and no aggregate can
+    be a group.
     """
+    if has_aggregate(item.node):
+        return
     own = (nodes.column_parts(part) for part in nodes.everything_in(item.node))
     if not any(parts and parts[-1].lower() == name.lower() for parts in own):
         reading.cursor.fail(

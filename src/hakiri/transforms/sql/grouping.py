@@ -111,7 +111,7 @@ class Aggregation:
         )
 
     def _with_hidden_groups(self) -> Relation:
-        """The groups, and the aggregates of HAVING and ORDER BY, have names of ours until they are dropped."""
+        """The groups, and the aggregates of HAVING and ORDER BY, have names of ours until dropped."""
         hidden: list[tuple[Expression, str]] = [
             (key, hidden_name("group", place)) for place, key in enumerate(self.groups.keys)
         ]

@@ -22,7 +22,7 @@ def read_predicate(reading: Reading, value: Expression) -> Expression:
     cursor = reading.cursor
     if cursor.accept_word("IS"):
         return _is(reading, value)
-    is_negated = (cursor.at_word("NOT") or cursor.at_symbol("!")) and cursor.ahead().word in _NEGATABLE
+    is_negated = cursor.at_word("NOT") and cursor.ahead().word in _NEGATABLE
     if is_negated:
         cursor.take()
     match cursor.accept_word(*_NEGATABLE):
@@ -100,7 +100,7 @@ def _like_several(
 
 def _is(reading: Reading, value: Expression) -> Expression:
     cursor = reading.cursor
-    is_negated = bool(cursor.accept_word("NOT")) or cursor.accept_symbol("!")
+    is_negated = bool(cursor.accept_word("NOT"))
     word = cursor.expect_word("NULL", "TRUE", "FALSE", "UNKNOWN", "DISTINCT")
     if word == "NULL":
         return nodes.call("isNotNull" if is_negated else "isNull", value)

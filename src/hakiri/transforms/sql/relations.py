@@ -147,17 +147,15 @@ def beside(root: Relation, subqueries: Sequence[Relation]) -> Relation:
 def messages_in(message: Message) -> Iterator[Message]:
     """The message and all messages inside it, outer ones first."""
     yield message
-    for _, inner in message.ListFields():
-        if hasattr(inner, "ListFields"):
-            yield from messages_in(inner)
-        elif hasattr(inner, "values"):
-            for part in inner.values():
-                if hasattr(part, "ListFields"):
-                    yield from messages_in(part)
-        elif not isinstance(inner, str | bytes) and hasattr(inner, "__iter__"):
-            for part in inner:
-                if hasattr(part, "ListFields"):
-                    yield from messages_in(part)
+    for kind, inner in message.ListFields():
+        if kind.message_type is None:
+            continue
+        if kind.message_type.GetOptions().map_entry:
+            parts = [part for part in inner.values() if hasattr(part, "ListFields")]
+        else:
+            parts = [inner] if hasattr(inner, "ListFields") else list(inner)
+        for part in parts:
+            yield from messages_in(part)
 
 
 def renumber(made: Relation, offset: int) -> None:

@@ -119,7 +119,7 @@ def _set_boundary(reading: Reading, boundary: Boundary, *, is_rows: bool, is_sta
         value = _expression(reading)
         is_before = cursor.expect_word("PRECEDING", "FOLLOWING") == "PRECEDING"
         if value.literal.WhichOneof("literal_type") in {"integer", "long"}:
-            _set_number(reading, boundary, value, is_rows=is_rows, is_before=is_before)
+            _set_number(reading, boundary, value, is_before=is_before)
         elif is_rows:
             cursor.fail("a frame of rows takes whole numbers", "write as in `ROWS 3 PRECEDING`", token)
         elif is_before:
@@ -128,9 +128,8 @@ def _set_boundary(reading: Reading, boundary: Boundary, *, is_rows: bool, is_sta
             boundary.value.CopyFrom(value)
 
 
-def _set_number(
-    reading: Reading, boundary: Boundary, value: Expression, *, is_rows: bool, is_before: bool
-) -> None:
+def _set_number(reading: Reading, boundary: Boundary, value: Expression, *, is_before: bool) -> None:
+    """An int, also for a RANGE, where DataFrames send a long: only an int can be a number of days."""
     number = value.literal.integer or value.literal.long
     if is_before:
         number = -number
@@ -138,7 +137,5 @@ def _set_number(
         boundary.current_row = True
     elif abs(number) > _MOST_ROWS:
         reading.cursor.fail("the window's frame is too long", "write UNBOUNDED", reading.cursor.before())
-    elif is_rows:
-        boundary.value.literal.integer = number
     else:
-        boundary.value.literal.long = number
+        boundary.value.literal.integer = number

@@ -1,0 +1,146 @@
+"""CSV read by Spark. Every field comes as a text and is made a value by Spark's own expressions.
+
+Spark's CSV reader could make values itself, but takes `1d`, `0x1p3` and `2026` for a double, a double and a
+date, rounds decimals and moments, knows one text for NULL only, and matches columns by position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructField, StructType
+
+from hakiri.sources.files.csv_values import (
+    BLANKS,
+    FALSE,
+    LENGTH_TO_MINUTES,
+    OFFSET,
+    REPLACEMENT,
+    TRUE,
+    form_of,
+)
+from hakiri.sources.files.frames import LOUD, empty_frame, one_frame, or_misfit, quoted, spark_paths, spark_type
+from hakiri.sources.json_rows.types import TIMESTAMP
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.connect.session import SparkSession
+
+    from hakiri.sources.files.config import FilesConfig
+    from hakiri.sources.files.csv_files import CsvLayout
+    from hakiri.sources.files.listing import FoundFile
+
+# What stands for a field that is empty and not quoted, so that `""` can be told from it.
+_NOTHING = "\x01hakiri\x02nothing\x03"
+_MOST_CHARACTERS_OF_FIELD = 8 * 1024**2
+# Spark does not know this encoding. It differs from ISO 8859-1 in these characters alone, and lacks five.
+_LATIN_CONTROLS = "".join(map(chr, range(0x80, 0xA0)))
+_WINDOWS_SIGNS = bytes(range(0x80, 0xA0)).decode("cp1252", "replace")
+
+
+def csv_frame(
+    spark: SparkSession,
+    layouts: Mapping[CsvLayout, Sequence[FoundFile]],
+    schema: pa.Schema,
+    config: FilesConfig,
+) -> DataFrame:
+    """The rows of all files in this schema; files of one layout are one scan."""
+    if not layouts:
+        return empty_frame(spark, schema, "files")
+    return one_frame(
+        [_scan(spark, layout, files, schema, config) for layout, files in layouts.items()]
+    )
+
+
+def _scan(
+    spark: SparkSession,
+    layout: CsvLayout,
+    files: Sequence[FoundFile],
+    schema: pa.Schema,
+    config: FilesConfig,
+) -> DataFrame:
+    names = _names_for_spark(layout, config)
+    # Spark compares the header with these names once more, and so notices a file that was changed meanwhile.
+    is_checked = config.header is True and "" not in layout.raw_names
+    options = {
+        "header": str(config.header is True).lower(),
+        "enforceSchema": str(not is_checked).lower(),
+        "sep": config.delimiter,
+        "quote": config.quote,
+        "escape": config.quote,
+        "encoding": {"windows-1252": "iso-8859-1"}.get(config.encoding, config.encoding),
+        "multiLine": str(config.multiline or config.encoding == "utf-16").lower(),
+        "nullValue": _NOTHING,
+        "mode": "FAILFAST",
+        # Else a line with too few fields goes unnoticed when only some columns are asked for.
+        "columnPruning": "false",
+        "unescapedQuoteHandling": "RAISE_ERROR",
+        "maxCharsPerColumn": str(_MOST_CHARACTERS_OF_FIELD),
+    }
+    if config.multiline:
+        # Without it, Spark writes the line ends inside of quoted fields anew.
+        options["lineSep"] = layout.line_end
+    texts = StructType([StructField(name, StringType()) for name in names])
+    frame = spark.read.schema(texts).options(**options, **LOUD).csv(spark_paths(files))
+    numbers = {name.casefold(): number for number, name in enumerate(layout.columns)}
+    columns = []
+    for field in schema:
+        number = numbers.get(field.name.casefold())
+        if number is None:
+            value = F.lit(None).cast(spark_type(field.type, field.name))
+        else:
+            value = _value(F.col(quoted(names[number])), field, config, is_last=number == len(names) - 1)
+        columns.append(value.alias(field.name))
+    return frame.select(*columns)
+
+
+def _names_for_spark(layout: CsvLayout, config: FilesConfig) -> list[str]:
+    """The names in the header as Spark sees them."""
+    if config.encoding == "windows-1252":
+        return [name.encode("cp1252").decode("latin-1") for name in layout.raw_names]
+    return [name or f"c{number}" for number, name in enumerate(layout.raw_names, start=1)]
+
+
+def _value(text: Column, field: pa.Field, config: FilesConfig, *, is_last: bool) -> Column:
+    if config.encoding == "windows-1252":
+        text = F.translate(text, _LATIN_CONTROLS, _WINDOWS_SIGNS)
+    if config.null_values:
+        text = F.when(~text.isin(list(config.null_values)), text)
+    if field.type == pa.string():
+        return _checked_text(text, field.name, config, is_last=is_last)
+    text = F.nullif(F.btrim(text, F.lit(BLANKS)), F.lit(""))
+    value = F.when(text.rlike(f"^({form_of(field.type)})$"), _parsed(text, field))
+    return or_misfit(value, of=text, column=field.name).cast(spark_type(field.type, field.name))
+
+
+def _checked_text(text: Column, column: str, config: FilesConfig, *, is_last: bool) -> Column:
+    is_whole = F.lit(True)
+    if config.invalid_bytes == "fail":
+        # Spark puts this sign in the place of bytes that it cannot decode.
+        is_whole = ~F.contains(text, F.lit(REPLACEMENT))
+    if is_last and config.multiline:
+        # The line ends otherwise than that of the header did.
+        is_whole = is_whole & ~F.endswith(text, F.lit("\r"))
+    return or_misfit(F.when(is_whole, text), of=text, column=column)
+
+
+def _parsed(text: Column, field: pa.Field) -> Column:
+    if field.type == pa.bool_():
+        lower = F.lower(text)
+        return F.when(lower.isin(list(TRUE)), F.lit(True)).when(lower.isin(list(FALSE)), F.lit(False))
+    if field.type == TIMESTAMP:
+        return _moment(text).try_cast("timestamp")
+    value = text.try_cast(spark_type(field.type, field.name))
+    if field.type == pa.float64():
+        return F.when(F.abs(value) < F.lit(float("inf")), value)
+    return value
+
+
+def _moment(text: Column) -> Column:
+    """The text with seconds and an offset, without which Spark takes it for none, or for local time."""
+    minutes, rest = text.substr(1, LENGTH_TO_MINUTES), F.substring(text, LENGTH_TO_MINUTES + 1, 1_000)
+    whole = F.when(F.startswith(rest, F.lit(":")), text).otherwise(F.concat(minutes, F.lit(":00"), rest))
+    return F.when(whole.rlike(f"{OFFSET}$"), whole).otherwise(F.concat(whole, F.lit("Z")))

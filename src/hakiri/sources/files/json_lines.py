@@ -1,0 +1,236 @@
+"""JSON Lines: one JSON object a line, into rows by the rules of `json_rows`; what does not fit is in `_extra`.
+
+Spark reads and splits the lines, and a task makes rows of them here: Spark's own JSON reader drops unknown
+fields without a word. Lines that fit the schema as they are go through Arrow's reader, which takes about as
+long as Spark's; all others through `json_rows`. Both give the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json as pa_json
+
+from hakiri.core.errors import Place
+from hakiri.sources.bridge.failures import told
+from hakiri.sources.bridge.schemas import arrow_schema, conformed, spark_schema
+from hakiri.sources.contract import EXTRA_COLUMN
+from hakiri.sources.errors import SchemaIncompatible, UnreadableFile
+from hakiri.sources.files.config import FilesConfig
+from hakiri.sources.files.frames import LOUD, spark_paths
+from hakiri.sources.files.learning import Learnt
+from hakiri.sources.files.listing import FoundFile
+from hakiri.sources.files.streams import BOM, opened, position, share_of
+from hakiri.sources.json_rows import BadJson, SchemaSketch, needs_digits, parse_json, settle
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.connect.session import SparkSession
+
+MOST_BYTES_LOOKED_AT = 256 * 1024**2
+MOST_BYTES_OF_LINE = 64 * 1024**2
+BLOCK = 1024 * 1024
+NO_OBJECT = "a line is no JSON object"
+_ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
+# A whole number of so many digits may not be a float64, to which Arrow would round it.
+_SUSPECT_DIGITS = b"0" * 16
+# Arrow takes these for numbers; JSON does not have them.
+_NO_NUMBERS = (b"NaN", b"Inf")
+_PLAIN = (pa.int64(), pa.float64(), pa.bool_(), pa.string())
+
+
+class BadLine(Exception):
+    """A line that is no JSON object, by its number among the lines, counted from 0."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(NO_OBJECT)
+        self.number = number
+
+
+class JsonLines:
+    """JSON Lines of one config."""
+
+    is_open = True
+
+    def __init__(self, config: FilesConfig) -> None:
+        self.config = config
+
+    def learn(self, files: Sequence[FoundFile]) -> Learnt:
+        """The fields of all records in the order in which they first appear."""
+        sketch, declared = SchemaSketch(), self.config.declared
+        schema = sketch.schema(declared=declared)
+        total, rows, bytes_read = sum(file.size for file in files), 0, 0
+        for file in files:
+            share = share_of(file.size, total, MOST_BYTES_LOOKED_AT)
+            before = read = 0
+            for lines, read in self._lines(file, share):
+                # What Arrow can read into the schema as it is brings nothing new.
+                rows_read = fitting(lines, schema)
+                if rows_read is None:
+                    records = _records_of(file, lines, before)
+                    sketch = sketch.add(records)
+                    schema = sketch.schema(declared=declared)
+                rows += len(records) if rows_read is None else len(rows_read)
+                before += len(lines)
+            bytes_read += min(read, file.size)
+        _refuse_equal_names(schema)
+        estimate = rows if bytes_read >= total else rows * total // max(bytes_read, 1)
+        return Learnt(schema=schema.append(pa.field(EXTRA_COLUMN, pa.string())), estimated_rows=estimate)
+
+    def batches(self, file: FoundFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        before = 0
+        for lines, _ in self._lines(file, None):
+            try:
+                yield rows_of(lines, schema)
+            except BadLine as bad:
+                _refuse_line(file, before + bad.number)
+            before += len(lines)
+
+    def frame(self, spark: SparkSession, files: Sequence[FoundFile], schema: pa.Schema) -> DataFrame:
+        target = spark_schema(schema, "files")
+        lines = spark.read.options(lineSep="\n", **LOUD).text(spark_paths(files))
+        exact = arrow_schema(target)
+        work = partial(_rows_in_task, schema=_sent(schema), target=_sent(exact))
+        return lines.mapInArrow(work, target)
+
+    def _lines(self, file: FoundFile, share: int | None) -> Iterator[tuple[pa.Array, int]]:
+        """The lines in blocks, each with how much of the file was read, until the share is reached."""
+        with opened(file) as (stream, raw):
+            rest = stream.read(len(BOM)).removeprefix(BOM)
+            is_at_end = False
+            while not is_at_end and (share is None or position(raw) <= share):
+                piece = stream.read(BLOCK)
+                is_at_end = not piece
+                block = rest + piece
+                cut = len(block) if is_at_end else block.rfind(b"\n") + 1
+                block, rest = block[:cut], block[cut:]
+                if len(rest) > MOST_BYTES_OF_LINE:
+                    raise UnreadableFile(
+                        file.name, f"a line is longer than {MOST_BYTES_OF_LINE // 1024**2} MiB", Place(file.name)
+                    )
+                if block:
+                    yield pa.array(block.removesuffix(b"\n").split(b"\n"), pa.binary()), position(raw)
+
+
+def rows_of(lines: pa.Array, schema: pa.Schema) -> pa.RecordBatch:
+    """The objects in these lines as rows; empty lines are none. Raises BadLine."""
+    rows = fitting(lines, schema)
+    if rows is not None:
+        return rows
+    records = _records(lines, keep_digits=needs_digits(schema))
+    return settle(records, schema, with_extra=EXTRA_COLUMN in schema.names)
+
+
+def fitting(lines: pa.Array, schema: pa.Schema) -> pa.RecordBatch | None:
+    """The rows, if every line is an object that fits the schema as it is; else, or in doubt, None."""
+    plain = pa.schema([field for field in schema if field.name != EXTRA_COLUMN])
+    if not len(plain) or not all(_is_plain(field.type) for field in plain):
+        return None
+    try:
+        texts = pc.ascii_trim_whitespace(lines.cast(pa.string()))
+    except pa.ArrowInvalid:
+        return None  # not UTF-8
+    texts = texts.filter(pc.not_equal(texts, ""))
+    # Arrow crashes on a line `null`, and takes objects that begin or end in the middle of a line.
+    if not pc.all(pc.and_(pc.starts_with(texts, "{"), pc.ends_with(texts, "}"))).as_py():
+        return None
+    offsets = pa.array([0, len(texts)], pa.int32())
+    body = pc.binary_join(pa.ListArray.from_arrays(offsets, texts), "\n")[0].as_buffer().to_pybytes()
+    if not body:
+        return pa.RecordBatch.from_pylist([], schema)
+    if _may_be_misread(body):
+        return None
+    try:
+        rows = pa_json.read_json(
+            pa.BufferReader(body),
+            read_options=pa_json.ReadOptions(use_threads=False, block_size=len(body) + 1),
+            parse_options=pa_json.ParseOptions(explicit_schema=plain, unexpected_field_behavior="error"),
+        )
+    except pa.ArrowInvalid:
+        return None
+    if len(rows) != len(texts):
+        return None
+    columns = {name: rows[name].combine_chunks() for name in plain.names}
+    columns |= {EXTRA_COLUMN: pa.nulls(len(rows), pa.string())}
+    return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
+
+
+def _may_be_misread(body: bytes) -> bool:
+    return _SUSPECT_DIGITS in body.translate(_ZEROS) or any(sign in body for sign in _NO_NUMBERS)
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    if pa.types.is_struct(kind):
+        return all(_is_plain(field.type) for field in kind)
+    if pa.types.is_list(kind):
+        return _is_plain(kind.value_type)
+    return kind in _PLAIN
+
+
+def _records(lines: pa.Array, *, keep_digits: bool) -> list[dict[str, Any]]:
+    filled = [line for line in lines.to_pylist() if line.strip()]
+    try:
+        records = parse_json(b"[" + b",".join(filled) + b"]", keep_digits=keep_digits)
+    except BadJson:
+        records = []
+    if len(records) == len(filled) and set(map(type, records)) <= {dict}:
+        return list(records)
+    return [
+        _record(line, number, keep_digits=keep_digits)
+        for number, line in enumerate(lines.to_pylist())
+        if line.strip()
+    ]
+
+
+def _record(line: bytes, number: int, *, keep_digits: bool) -> dict[str, Any]:
+    try:
+        record = parse_json(line, keep_digits=keep_digits)
+    except BadJson:
+        raise BadLine(number) from None
+    if type(record) is not dict:
+        raise BadLine(number)
+    return record
+
+
+def _records_of(file: FoundFile, lines: pa.Array, before: int) -> list[dict[str, Any]]:
+    try:
+        return _records(lines, keep_digits=False)
+    except BadLine as bad:
+        _refuse_line(file, before + bad.number)
+
+
+def _refuse_line(file: FoundFile, number: int) -> NoReturn:
+    raise UnreadableFile(file.name, NO_OBJECT, Place(file.name, number + 1)) from None
+
+
+def _refuse_equal_names(schema: pa.Schema) -> None:
+    seen: dict[str, str] = {}
+    for name in schema.names:
+        other = seen.setdefault(name.casefold(), name)
+        if other != name:
+            raise SchemaIncompatible(
+                f"records have the fields `{other}` and `{name}`, which SQL takes for one",
+                hint="rename one of them in the files",
+            )
+
+
+def _sent(schema: pa.Schema) -> bytes:
+    return schema.serialize().to_pybytes()
+
+
+def _rows_in_task(
+    batches: Iterable[pa.RecordBatch], *, schema: bytes, target: bytes
+) -> Iterator[pa.RecordBatch]:
+    """What a Spark task does with the lines that it reads."""
+    wanted, exact = (pa.ipc.read_schema(pa.py_buffer(sent)) for sent in (schema, target))
+    for batch in batches:
+        try:
+            rows = rows_of(batch.column(0).cast(pa.binary()), wanted)
+        except BadLine as bad:
+            # Which file the line is from is found out afterwards: not every row has to carry its name.
+            raise told(SchemaIncompatible(str(bad)), str) from None
+        yield conformed(rows, exact, "files")

@@ -1,0 +1,90 @@
+"""The bytes of a file as Arrow reads them: unpacked, and in UTF-8 whatever they are on disk."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+import pyarrow as pa
+
+from hakiri.core.errors import Place
+from hakiri.sources.errors import UnreadableFile
+from hakiri.sources.files.listing import FoundFile, unreadable
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+BOM = b"\xef\xbb\xbf"
+PIECE = 1024 * 1024
+
+
+@contextmanager
+def opened(file: FoundFile) -> Iterator[tuple[BinaryIO, BinaryIO]]:
+    """The unpacked bytes, and the file itself, whose position tells how much of it was read.
+
+    Raises UnreadableFile for what goes wrong in the block with the system or with the packing.
+    """
+    try:
+        with open(file.path, "rb") as raw:
+            if file.compression is None:
+                yield raw, raw
+            else:
+                with pa.input_stream(raw, compression=file.compression) as unpacked:
+                    yield cast("BinaryIO", unpacked), raw
+    except OSError as error:
+        # Arrow has its own errors for bad packing, which are OSErrors without a number.
+        if error.errno is None:
+            raise UnreadableFile(
+                file.name, f"it is no whole {file.compression} file", Place(file.name)
+            ) from error
+        raise unreadable(file, error) from error
+
+
+class TextBytes(io.RawIOBase):
+    """The text of a file as UTF-8, which also knows how it ended.
+
+    Raises UnicodeDecodeError for bytes that another encoding lacks; bytes that should be UTF-8 already are
+    given on as they are.
+    """
+
+    def __init__(self, stream: BinaryIO, *, encoding: str, errors: str) -> None:
+        is_as_it_is = encoding == "utf-8" and errors == "strict"
+        self._decoder = None if is_as_it_is else codecs.getincrementaldecoder(encoding)(errors)
+        self._stream = stream
+        self._rest = b""
+        self._is_at_end = False
+        self.last_byte = b""  # but for line ends
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        view = memoryview(buffer)
+        while not self._rest and not self._is_at_end:
+            piece = self._stream.read(len(view))
+            self._is_at_end = not piece
+            if self._decoder is not None:
+                piece = self._decoder.decode(piece, final=self._is_at_end).encode()
+            self._rest = piece
+            self.last_byte = piece[-64:].rstrip(b"\r\n")[-1:] or self.last_byte
+        taken = self._rest[: len(view)]
+        view[: len(taken)] = taken
+        self._rest = self._rest[len(taken) :]
+        return len(taken)
+
+
+def share_of(size: int, total: int, most_bytes: int) -> int | None:
+    """How many bytes of a file are looked at, as they are on disk; None for all.
+
+    Of more than `most_bytes` in all files together, each is looked at in proportion to its size, and at least
+    as far as one piece of reading goes.
+    """
+    return None if total <= most_bytes else size * most_bytes // total
+
+
+def position(raw: BinaryIO) -> int:
+    return os.lseek(raw.fileno(), 0, os.SEEK_CUR)
