@@ -19,10 +19,10 @@ $(STAMP): pyproject.toml
 	@echo "Setting up .venv (the first time takes a minute or two) ..." >&2
 	@if command -v uv >/dev/null 2>&1; then \
 	  uv venv --quiet --allow-existing --python $(PYTHON) $(VENV) && \
-	  uv pip install --quiet --python $(BIN)/python -e '.[dev,java,postgres]'; \
+	  uv pip install --quiet --python $(BIN)/python -e '.[dev,java,postgres,sql]'; \
 	else \
 	  $(PYTHON) -m venv $(VENV) && \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517 -e '.[dev,java,postgres]'; \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517 -e '.[dev,java,postgres,sql]'; \
 	fi
 	@touch $@
 

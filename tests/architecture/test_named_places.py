@@ -36,11 +36,12 @@ NAMED_PLACES = MappingProxyType(
         ("cli/entry.py", "os.environ"): "the process enters here and passes its environment on",
         ("cli/entry.py", "pathlib.Path.cwd"): "the process enters here and passes its folder on",
         ("engine/archive.py", "os.environ"): "a process of its own enters here, started by the keeper",
+        ("sources/bridge/task.py", "os.environ"): "a Spark task enters here, on a machine that has the secrets",
         ("engine/connect.py", "os.environ"): "pyspark takes this one setting from nowhere else",
     }
 )
 # Tests that ship with the package: they throw dice and start processes, as tests do.
-SUITES = ("catalog/testing/",)
+SUITES = ("catalog/testing/", "sources/testing/")
 BROAD = frozenset({"Exception", "BaseException"})
 FEWEST_WORDS = 3
 

@@ -19,7 +19,18 @@ CONTRACTS = read_configuration(str(ROOT / ".importlinter"))["contracts_options"]
 # Libraries that are not in pyproject.toml because one that is there always brings them.
 COMES_WITH = MappingProxyType({"pydantic_core": "pydantic", "shellingham": "typer"})
 # Libraries that only some users need, and the extra of pyproject.toml that brings them.
-EXTRA_OF = MappingProxyType({"hypothesis": "testing", "psycopg": "postgres", "pytest": "testing"})
+EXTRA_OF = MappingProxyType(
+    {
+        "adbc_driver_manager": "sql",
+        "adbc_driver_postgresql": "sql",
+        "adbc_driver_sqlite": "sql",
+        "hypothesis": "testing",
+        "psycopg": "postgres",
+        "pytest": "testing",
+    }
+)
+# Libraries whose package has another name than what is imported.
+PACKAGE_OF = MappingProxyType({"google": "protobuf"})
 
 
 def libraries_in(source: str) -> set[str]:
@@ -34,7 +45,7 @@ def libraries_in(source: str) -> set[str]:
 
 
 def names_of(dependencies: list[str]) -> set[str]:
-    return {re.split(r"[^\w-]", line)[0] for line in dependencies}
+    return {re.split(r"[^\w-]", line)[0].replace("-", "_") for line in dependencies}
 
 
 def test_the_contracts_hold() -> None:
@@ -71,7 +82,8 @@ def test_every_library_that_is_imported_belongs_to_a_room() -> None:
 def test_every_library_that_is_imported_is_a_dependency() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     declared = names_of(project["dependencies"])
-    imported = {name for contract in CONTRACTS for name in contract.get("protected_modules", ())}
+    owned = {name for contract in CONTRACTS for name in contract.get("protected_modules", ())}
+    imported = {PACKAGE_OF.get(name, name) for name in owned}
 
     undeclared = imported - declared
 

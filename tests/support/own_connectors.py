@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,8 @@ import pytest
 
 from hakiri.manifest import Project, load_project
 
+# Connectors that are asked at once meet here; one after the other they would wait in vain.
+MEETING = threading.Barrier(3)
 HEAD = """\
 import pyarrow as pa
 from pydantic import Field

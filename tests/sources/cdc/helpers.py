@@ -25,7 +25,7 @@ SETTINGS = {
     "max_wal_senders": "40",
     "log_statement": "all",
     "log_replication_commands": "on",
-    "log_line_prefix": "%d ",
+    "log_line_prefix": "%d %a ",
 }
 Row = dict[str, Any]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -84,7 +84,7 @@ def test_a_read_that_goes_on_after_any_cursor_gives_every_row_once(
 
     assert whole == EVERY_ID
     assert held[-1] == len(batches) - 1
-    for number in held:
+    for number in {*held[:3], *held[-3:]}:
         rest = filled.batches(table, incremental=column, cursor=batches[number].cursor)
         assert sorted(ids(batches[: number + 1]) + ids(rest)) == EVERY_ID
 
@@ -120,7 +120,7 @@ def test_windows_hold_every_row_once_and_know_their_highest_value(filled: Lab) -
 
     read = [filled.batches("things", window=window) for window in windows]
 
-    assert sorted(sum(map(ids, read), [])) == EVERY_ID
+    assert sorted(chain(*map(ids, read))) == EVERY_ID
     assert [batches[-1].cursor for batches in read] == [{"id": end} for end in (750, 1500, 2250, 3000)]
     assert {cursor for batches in read for cursor in map(str, cursors(batches[:-1]))} == {"None"}
 

@@ -91,10 +91,7 @@ class Desk:
     def _serve(self, connection: socket.socket) -> None:
         visit = _Visit(self._budgets, self._secrets, self.address.key)
         try:
-            with (
-                suppress(OSError),
-                connection.makefile("rwb") as stream,
-            ):  # a task that is gone needs no answer
+            with suppress(OSError), connection.makefile("rwb") as stream:  # a lost task wants no answer
                 while line := stream.readline(_LONGEST_LINE):
                     answer = visit.answer(line)
                     if answer is None:

@@ -161,7 +161,8 @@ class FilesConfig(SourceConfig):
         description="whether a CSV begins with the names of its columns; a list of names for one that does not",
     )
     quote: Annotated[str, AfterValidator(_quote), _CSV] = Field(
-        default='"', description="what stands around fields of a CSV, doubled inside of them; empty for nothing"
+        default='"',
+        description="what stands around fields of a CSV, doubled inside of them; empty for nothing",
     )
     encoding: Annotated[Encoding, BeforeValidator(_encoding), _CSV] = Field(
         default="utf-8", description="of a CSV: utf-8, iso-8859-1, windows-1252 or utf-16"
@@ -178,7 +179,8 @@ class FilesConfig(SourceConfig):
         description="whether quoted fields of a CSV may hold line ends; false lets Spark split large files",
     )
     columns: Annotated[dict[str, str], AfterValidator(_columns)] = Field(
-        default={}, description='types of columns by name where they are not to be inferred, as in {zip = "string"}'
+        default={},
+        description='types of columns by name where they are not to be inferred, as in {zip = "string"}',
     )
     changed: Literal["reread", "ignore", "fail"] = Field(
         default="reread", description="what to do with a file that has changed since it was read"

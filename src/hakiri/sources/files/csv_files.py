@@ -78,7 +78,9 @@ class CsvFiles:
             fields = columns
         twice = [name for name, count in Counter(map(str.casefold, columns)).items() if count > 1]
         if twice:
-            raise UnreadableFile(file.name, f"its header has `{twice[0]}` more than once", Place(file.name, 1))
+            raise UnreadableFile(
+                file.name, f"its header has `{twice[0]}` more than once", Place(file.name, 1)
+            )
         return CsvLayout(raw_names=tuple(fields), columns=tuple(columns), line_end=line_end)
 
     def learn(self, files: Sequence[FoundFile]) -> Learnt:
@@ -251,7 +253,9 @@ def _first_record(text: BinaryIO, file: FoundFile, quote: str) -> tuple[str, Lin
             return known[:end], _line_end(known, end)
         if not piece:
             return (known, "\n") if known else None
-    raise UnreadableFile(file.name, f"its first row is longer than {MOST_BYTES_OF_ROW} bytes", Place(file.name, 1))
+    raise UnreadableFile(
+        file.name, f"its first row is longer than {MOST_BYTES_OF_ROW} bytes", Place(file.name, 1)
+    )
 
 
 def _end_of_record(text: str, quote: str) -> int | None:

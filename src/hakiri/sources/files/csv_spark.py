@@ -22,7 +22,16 @@ from hakiri.sources.files.csv_values import (
     TRUE,
     form_of,
 )
-from hakiri.sources.files.frames import LOUD, empty_frame, one_frame, or_misfit, quoted, spark_paths, spark_type
+from hakiri.sources.files.frames import (
+    LOUD,
+    empty_frame,
+    one_frame,
+    or_misfit,
+    quoted,
+    spark_paths,
+    spark_type,
+)
+from hakiri.sources.json_rows import type_text
 from hakiri.sources.json_rows.types import TIMESTAMP
 
 if TYPE_CHECKING:
@@ -50,9 +59,7 @@ def csv_frame(
     """The rows of all files in this schema; files of one layout are one scan."""
     if not layouts:
         return empty_frame(spark, schema, "files")
-    return one_frame(
-        [_scan(spark, layout, files, schema, config) for layout, files in layouts.items()]
-    )
+    return one_frame([_scan(spark, layout, files, schema, config) for layout, files in layouts.items()])
 
 
 def _scan(
@@ -113,18 +120,20 @@ def _value(text: Column, field: pa.Field, config: FilesConfig, *, is_last: bool)
         return _checked_text(text, field.name, config, is_last=is_last)
     text = F.nullif(F.btrim(text, F.lit(BLANKS)), F.lit(""))
     value = F.when(text.rlike(f"^({form_of(field.type)})$"), _parsed(text, field))
-    return or_misfit(value, of=text, column=field.name).cast(spark_type(field.type, field.name))
+    problem = f"column `{field.name}` holds a value that is no {type_text(field.type)}"
+    return or_misfit(value, of=text, problem=problem).cast(spark_type(field.type, field.name))
 
 
 def _checked_text(text: Column, column: str, config: FilesConfig, *, is_last: bool) -> Column:
-    is_whole = F.lit(True)
     if config.invalid_bytes == "fail":
         # Spark puts this sign in the place of bytes that it cannot decode.
         is_whole = ~F.contains(text, F.lit(REPLACEMENT))
+        problem = f'column `{column}` holds U+FFFD, which invalid_bytes = "replace" allows'
+        text = or_misfit(F.when(is_whole, text), of=text, problem=problem)
     if is_last and config.multiline:
-        # The line ends otherwise than that of the header did.
-        is_whole = is_whole & ~F.endswith(text, F.lit("\r"))
-    return or_misfit(F.when(is_whole, text), of=text, column=column)
+        problem = "some of its lines end otherwise than the first"
+        text = or_misfit(F.when(~F.endswith(text, F.lit("\r")), text), of=text, problem=problem)
+    return text
 
 
 def _parsed(text: Column, field: pa.Field) -> Column:

@@ -117,7 +117,9 @@ def form_of(kind: pa.DataType) -> str:
         return DATE
     if pa.types.is_decimal128(kind):
         whole, places = kind.precision - kind.scale, kind.scale
-        return rf"[+-]?(0*[0-9]{{1,{max(whole, 1)}}}(\.[0-9]{{0,{places}}}0*)?|\.[0-9]{{1,{max(places, 1)}}}0*)"
+        return (
+            rf"[+-]?(0*[0-9]{{1,{max(whole, 1)}}}(\.[0-9]{{0,{places}}}0*)?|\.[0-9]{{1,{max(places, 1)}}}0*)"
+        )
     return MOMENT
 
 

@@ -58,17 +58,15 @@ def one_frame(frames: Sequence[DataFrame]) -> DataFrame:
     return whole
 
 
-def or_misfit(value: Column, *, of: Column, column: str) -> Column:
-    """The value; where there is none though `of` is something, the read fails and tells file and column."""
+def or_misfit(value: Column, *, of: Column, problem: str) -> Column:
+    """The value; where there is none though `of` is something, the read fails and tells file and problem."""
     from pyspark.sql import functions as F
 
-    refusal = F.raise_error(
-        F.concat(F.lit(f"{MISFIT} {json.dumps(column)} "), F.col("_metadata.file_path"))
-    )
+    refusal = F.raise_error(F.concat(F.lit(f"{MISFIT} {json.dumps(problem)} "), F.col("_metadata.file_path")))
     return F.when(of.isNull(), F.lit(None)).otherwise(F.coalesce(value, refusal))
 
 
 def misfit_in(message: str) -> tuple[str, str] | None:
-    """Column and address of the file, if the message is one of `or_misfit`."""
+    """Problem and address of the file, if the message is one of `or_misfit`."""
     found = re.search(rf'{MISFIT} ("(?:[^"\\]|\\.)*") (\S+)', message)
     return None if found is None else (json.loads(found[1]), found[2])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fnmatch import translate
 
 TABLE_SIGN = "{table}"
@@ -39,7 +39,7 @@ def for_table(glob: str, table: str) -> str:
     return glob.replace(TABLE_SIGN, _MAGIC.sub(r"[\g<0>]", table))
 
 
-def table_names(glob: str, paths: Iterator[str]) -> set[str]:
+def table_names(glob: str, paths: Iterable[str]) -> set[str]:
     """What stands in the place of `{table}` in these paths, which the glob with `*` in its place has found."""
     before, _, after = glob.partition(TABLE_SIGN)
     pattern = re.compile(f"{_as_regex(before)}(?P<table>[^/]+?){_as_regex(after.replace(TABLE_SIGN, '*'))}")

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pa_json
 
-from hakiri.core.errors import Place
+from hakiri.core.errors import HakiriError, Place
 from hakiri.sources.bridge.failures import told
 from hakiri.sources.bridge.schemas import arrow_schema, conformed, spark_schema
 from hakiri.sources.contract import EXTRA_COLUMN
@@ -35,6 +35,7 @@ MOST_BYTES_LOOKED_AT = 256 * 1024**2
 MOST_BYTES_OF_LINE = 64 * 1024**2
 BLOCK = 1024 * 1024
 NO_OBJECT = "a line is no JSON object"
+BAD_LINE = "hakiri-bad-line"
 _ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 # A whole number of so many digits may not be a float64, to which Arrow would round it.
 _SUSPECT_DIGITS = b"0" * 16
@@ -44,10 +45,14 @@ _PLAIN = (pa.int64(), pa.float64(), pa.bool_(), pa.string())
 
 
 class BadLine(Exception):
-    """A line that is no JSON object, by its number among the lines, counted from 0."""
+    """A line that is no JSON object, by its number among the lines, counted from 0.
+
+    A task lets it through: which file the line is from is found out afterwards, so that not every line has to
+    carry the name of its file.
+    """
 
     def __init__(self, number: int) -> None:
-        super().__init__(NO_OBJECT)
+        super().__init__(BAD_LINE)
         self.number = number
 
 
@@ -61,22 +66,23 @@ class JsonLines:
 
     def learn(self, files: Sequence[FoundFile]) -> Learnt:
         """The fields of all records in the order in which they first appear."""
-        sketch, declared = SchemaSketch(), self.config.declared
-        schema = sketch.schema(declared=declared)
+        sketch = SchemaSketch()
+        seen = sketch.schema()
         total, rows, bytes_read = sum(file.size for file in files), 0, 0
         for file in files:
             share = share_of(file.size, total, MOST_BYTES_LOOKED_AT)
             before = read = 0
             for lines, read in self._lines(file, share):
                 # What Arrow can read into the schema as it is brings nothing new.
-                rows_read = fitting(lines, schema)
-                if rows_read is None:
+                fitting_rows = fitting(lines, seen)
+                if fitting_rows is None:
                     records = _records_of(file, lines, before)
                     sketch = sketch.add(records)
-                    schema = sketch.schema(declared=declared)
-                rows += len(records) if rows_read is None else len(rows_read)
+                    seen = sketch.schema()
+                rows += len(records) if fitting_rows is None else len(fitting_rows)
                 before += len(lines)
             bytes_read += min(read, file.size)
+        schema = sketch.schema(declared=self.config.declared)
         _refuse_equal_names(schema)
         estimate = rows if bytes_read >= total else rows * total // max(bytes_read, 1)
         return Learnt(schema=schema.append(pa.field(EXTRA_COLUMN, pa.string())), estimated_rows=estimate)
@@ -110,7 +116,9 @@ class JsonLines:
                 block, rest = block[:cut], block[cut:]
                 if len(rest) > MOST_BYTES_OF_LINE:
                     raise UnreadableFile(
-                        file.name, f"a line is longer than {MOST_BYTES_OF_LINE // 1024**2} MiB", Place(file.name)
+                        file.name,
+                        f"a line is longer than {MOST_BYTES_OF_LINE // 1024**2} MiB",
+                        Place(file.name),
                     )
                 if block:
                     yield pa.array(block.removesuffix(b"\n").split(b"\n"), pa.binary()), position(raw)
@@ -230,7 +238,6 @@ def _rows_in_task(
     for batch in batches:
         try:
             rows = rows_of(batch.column(0).cast(pa.binary()), wanted)
-        except BadLine as bad:
-            # Which file the line is from is found out afterwards: not every row has to carry its name.
-            raise told(SchemaIncompatible(str(bad)), str) from None
+        except HakiriError as error:
+            raise told(error, str) from None
         yield conformed(rows, exact, "files")

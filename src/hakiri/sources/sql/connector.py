@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
 from hakiri.core.cursors import CursorKind
+from hakiri.core.errors import MissingExtra
 from hakiri.core.nearest import nearest
 from hakiri.sources.config import SourceConfig
 from hakiri.sources.contract import Batch, Connector, Context, Extent, Hint, Read, Table
@@ -18,7 +19,7 @@ from hakiri.sources.sql.relations import Relation, window_field
 
 
 class SqlConnector(Connector):
-    """Reads tables and views of one database. Every question goes over a connection of its own, opened for it."""
+    """Reads tables and views of one database. Every question goes over a connection of its own."""
 
     Config: ClassVar[type[SourceConfig]] = SqlConfig
     summary = "tables and views of Postgres, SQLite and DuckDB"
@@ -76,6 +77,15 @@ def _found(session: Session, names: list[str]) -> list[Relation]:
 
 
 def _database(config: SqlConfig, context: Context) -> Database:
+    try:
+        return _loaded(config, context)
+    except ModuleNotFoundError as error:
+        if not (error.name or "").startswith("adbc_"):
+            raise
+        raise MissingExtra(f"reading `{config.scheme}`", extra="sql") from error
+
+
+def _loaded(config: SqlConfig, context: Context) -> Database:
     match config.scheme:
         case "sqlite":
             from hakiri.sources.sql.sqlite import SqliteDatabase

@@ -9,14 +9,16 @@ from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
+from adbc_driver_manager import AdbcConnection, Error
 
 from hakiri.core.secrets import masker
 from hakiri.sources.contract import Context, Extent
 from hakiri.sources.errors import PermanentFailure
 from hakiri.sources.sql.config import SqlConfig
 from hakiri.sources.sql.databases import BATCH_BYTES
+from hakiri.sources.sql.postgres_errors import read_failure
 from hakiri.sources.sql.postgres_types import column_of
-from hakiri.sources.sql.postgres_wire import AdbcConnection, Error, Wire, read_failure
+from hakiri.sources.sql.postgres_wire import Wire
 from hakiri.sources.sql.reading import looked_up_extent
 from hakiri.sources.sql.relations import Column, Relation, quoted, text_literal
 from hakiri.sources.sql.selects import Select

@@ -1,7 +1,7 @@
 """Connections to Postgres through ADBC, at the height of statements.
 
-The driver's DB-API is not used: every connection of it first reads all types of the database over another one,
-which takes longer than a small read.
+The driver's DB-API is not used: every connection of it first reads all types of the database over another
+one, which takes longer than a small read.
 """
 
 from __future__ import annotations
@@ -11,25 +11,19 @@ from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+import adbc_driver_postgresql  # type: ignore[import-untyped]
 import pyarrow as pa
+from adbc_driver_manager import AdbcConnection, AdbcDatabase, AdbcStatement, Error
 
-from hakiri.core.errors import MissingExtra
+# Only with the first does Ctrl-C end a query, and only the second says with which SQLSTATE a read ended.
+from adbc_driver_manager._lib import _blocking_call
+from adbc_driver_manager._reader import AdbcRecordBatchReader
+
 from hakiri.core.secrets import masker
 from hakiri.sources.contract import Context
 from hakiri.sources.sql.config import SqlConfig
+from hakiri.sources.sql.postgres_errors import connect_failure, read_failure
 from hakiri.sources.sql.postgres_probe import answer_of, server_of
-
-try:
-    import adbc_driver_postgresql  # type: ignore[import-untyped]
-    from adbc_driver_manager import AdbcConnection, AdbcDatabase, AdbcStatement, Error
-
-    # Only with the first does Ctrl-C end a query, and only the second says with which SQLSTATE a read ended.
-    from adbc_driver_manager._lib import _blocking_call
-    from adbc_driver_manager._reader import AdbcRecordBatchReader
-
-    from hakiri.sources.sql.postgres_errors import connect_failure, read_failure
-except ImportError as error:
-    raise MissingExtra("reading Postgres", extra="sql") from error
 
 # A server that is gone without a word is noticed after half a minute, not after the system's two hours.
 _OPTIONS = {

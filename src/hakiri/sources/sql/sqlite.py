@@ -8,9 +8,10 @@ from contextlib import closing, contextmanager
 from typing import Any
 from urllib.parse import quote
 
+import adbc_driver_sqlite.dbapi as adbc
 import pyarrow as pa
+from adbc_driver_manager import Error
 
-from hakiri.core.errors import MissingExtra
 from hakiri.sources.contract import Context, Extent
 from hakiri.sources.errors import PermanentFailure, ReadFailed, TransientFailure
 from hakiri.sources.sql.config import SqlConfig
@@ -20,12 +21,6 @@ from hakiri.sources.sql.reading import looked_up_extent
 from hakiri.sources.sql.relations import Column, Relation, quoted, text_literal
 from hakiri.sources.sql.selects import Select
 from hakiri.sources.sql.sqlite_types import column_of, first_value
-
-try:
-    import adbc_driver_sqlite.dbapi as adbc
-    from adbc_driver_manager import Error
-except ImportError as error:
-    raise MissingExtra("reading SQLite", extra="sql") from error
 
 _MAGIC = b"SQLite format 3\0"
 _FEWEST_ROWS, _MOST_ROWS, _ROWS_OF_A_VIEW = 256, 65_536, 8_192

@@ -47,11 +47,10 @@ class Held:
 
     @classmethod
     def now(cls) -> Held:
-        tasks = Path("/proc/self/task").glob("*/children")
         return cls(
             threads=frozenset(thread.ident for thread in threading.enumerate()),
             files=len(os.listdir("/dev/fd")),
-            children=frozenset(child for task in tasks for child in task.read_text().split()),
+            children=frozenset(_children()),
         )
 
     def kept_beyond(self, before: Held) -> str:
@@ -262,6 +261,15 @@ def _wait_until_quiet(before: Held) -> str:
     while (kept := Held.now().kept_beyond(before)) and SystemClock().monotonic() < until:
         patience.wait(LOOK_EVERY_SECONDS)
     return kept
+
+
+def _children() -> Iterator[str]:
+    """The processes that this one has started, where the system tells."""
+    for task in Path("/proc/self/task").glob("*/children"):
+        try:
+            yield from task.read_text().split()
+        except OSError:
+            continue  # the thread has ended meanwhile, and its children are another one's
 
 
 def _settled() -> Held:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hakiri.transforms.sql import nodes, relations
+from hakiri.transforms.sql.errors import BadSql
 from hakiri.transforms.sql.items import Item, hidden_name
 from hakiri.transforms.sql.words import AGGREGATES
 
@@ -50,104 +51,142 @@ class Aggregation:
     items: tuple[Item, ...]
     having: Expression | None = None
     orders: tuple[Order, ...] = ()
+    subqueries: tuple[Relation, ...] = ()
+    having_subqueries: tuple[Relation, ...] = ()
 
     def plan(self) -> Relation:
-        keys, count = self.groups.keys, len(self.groups.keys)
-        heads = tuple(item.node for item in self.items[:count] if not item.names)
-        is_plain = heads == keys
-        tail = self.items[count:] if is_plain else self.items
-        names = {name.lower() for item in tail for name in item.names}
-        is_simple = not any(self._needs_hidden(node, names) for node in self._conditions())
-        if is_plain and is_simple:
-            return _finished(
-                self._aggregate(keys, [item.expression for item in tail]), self.having, self.orders
-            )
-        if not self._conditions() or self.groups.kind != "GROUPBY":
+        """The same columns in the same order as the list has, whatever the Aggregate puts first."""
+        self._check()
+        heads = [item.node for item in self.items[: len(self.groups.keys)] if not item.names]
+        has_conditions = self.having is not None or bool(self.orders)
+        if heads == list(self.groups.keys) and not (has_conditions and self._has_shadowed_key()):
+            return self._with_keys_first()
+        if not has_conditions or self.groups.kind != "GROUPBY":
             by_name = self._selected_by_name()
             if by_name is not None:
                 return by_name
-        return self._with_hidden_groups()
+        if self.groups.kind != "GROUPBY":
+            raise _bad(self.items[0], "a list with ROLLUP, CUBE or GROUPING SETS must begin with its groups")
+        return self._with_hidden_keys()
 
-    def _conditions(self) -> list[Expression]:
-        having = [self.having] if self.having is not None else []
-        return having + [order.child for order in self.orders]
+    def _check(self) -> None:
+        conditions = [
+            *([] if self.having is None else [self.having]),
+            *(order.child for order in self.orders),
+        ]
+        if any(part.HasField("window") for node in conditions for part in nodes.everything_in(node)):
+            raise _bad(self.items[0], "HAVING and ORDER BY of groups cannot hold window functions")
 
-    def _needs_hidden(self, node: Expression, names: set[str]) -> bool:
-        """Whether a condition uses more than the names of columns that the plain Aggregate has."""
-        if has_aggregate(node):
-            return True
+    def _has_shadowed_key(self) -> bool:
+        names = {name.lower() for item in self.items for name in item.names}
         return any(
-            part in self.groups.keys
-            and (not part.HasField("unresolved_attribute") or nodes.column_parts(part)[-1].lower() in names)
-            for part in nodes.everything_in(node)
+            parts[-1].lower() in names for key in self.groups.keys if (parts := nodes.column_parts(key))
         )
+
+    def _with_keys_first(self) -> Relation:
+        """`.groupBy("a").agg(…)`, and columns for what only HAVING and ORDER BY compute."""
+        hidden = _Hidden()
+        hidden.wanted += [key for key in self.groups.keys if not key.HasField("unresolved_attribute")]
+        having, orders = self._conditions(hidden, frozenset())
+        tail = [item.expression for item in self.items[len(self.groups.keys) :]]
+        made = self._aggregate(self.groups.keys, tail + hidden.expressions())
+        made = self._finished(made, having, orders)
+        return relations.without(made, hidden.names()) if hidden.found else made
+
+    def _selected_by_name(self) -> Relation | None:
+        """`.groupBy("a").agg(x.alias("n")).select("n", "a")`, if every column has a name of its own."""
+        computed = [item for item in self.items if item.node not in self.groups.keys]
+        keys = [nodes.column_parts(key) for key in self.groups.keys]
+        if not all(keys) or any(len(item.names) != 1 for item in computed):
+            return None
+        names = [item.names[0].lower() for item in computed] + [key[-1].lower() for key in keys]
+        if len(set(names)) < len(names) or any(has_aggregate(order.child) for order in self.orders):
+            return None
+        hidden = _Hidden()
+        having, _ = self._conditions(hidden, frozenset())
+        made = self._aggregate(
+            self.groups.keys, [item.expression for item in computed] + hidden.expressions()
+        )
+        made = relations.project(
+            self._finished(made, having, ()),
+            [nodes.column(item.names) if item in computed else item.expression for item in self.items],
+        )
+        return relations.sorted_by(made, self.orders) if self.orders else made
+
+    def _with_hidden_keys(self) -> Relation:
+        """The groups have names of ours, and are dropped in the end."""
+        hidden = _Hidden()
+        keys = [hidden.name_of(key, "group") for key in self.groups.keys]
+        # ORDER BY means a column of the result before a group, HAVING the other way round.
+        names = frozenset(name.lower() for item in self.items for name in item.names)
+        having, orders = self._conditions(hidden, names)
+        made = self._aggregate(
+            hidden.expressions()[: len(keys)],
+            [item.expression for item in self.items] + hidden.expressions()[len(keys) :],
+        )
+        return relations.without(self._finished(made, having, orders), hidden.names())
+
+    def _conditions(
+        self, hidden: _Hidden, result_names: frozenset[str]
+    ) -> tuple[Expression | None, list[Order]]:
+        """HAVING and ORDER BY in which hidden columns stand for groups and aggregates."""
+
+        def of_order(node: Expression) -> Expression | None:
+            parts = nodes.column_parts(node)
+            return None if len(parts) == 1 and parts[0].lower() in result_names else hidden.column_for(node)
+
+        having = None if self.having is None else nodes.rewritten(self.having, hidden.column_for)
+        orders = []
+        for order in self.orders:
+            copy = type(order)()
+            copy.CopyFrom(order)
+            copy.child.CopyFrom(nodes.rewritten(order.child, of_order))
+            orders.append(copy)
+        return having, orders
 
     def _aggregate(self, keys: Sequence[Expression], expressions: Sequence[Expression]) -> Relation:
         made = relations.relation()
-        if self.source is not None:
-            made.aggregate.input.CopyFrom(self.source)
-        else:
-            made.aggregate.input.CopyFrom(relations.project(None, []))
+        made.aggregate.input.CopyFrom(self.source if self.source is not None else relations.project(None, []))
         made.aggregate.grouping_expressions.extend(keys)
         made.aggregate.aggregate_expressions.extend(expressions)
         made.aggregate.group_type = _KINDS[self.groups.kind]  # type: ignore[assignment]
         for grouping_set in self.groups.sets:
             made.aggregate.grouping_sets.add().grouping_set.extend(grouping_set)
-        return made
+        return relations.beside(made, self.subqueries)
 
-    def _selected_by_name(self) -> Relation | None:
-        """`.groupBy("a").agg(x.alias("n")).select("n", "a")`, if every column has a name of its own."""
-        computed = [item for item in self.items if item.node not in self.groups.keys]
-        if any(len(item.names) != 1 for item in computed):
-            return None
-        keys = [nodes.column_parts(key) for key in self.groups.keys]
-        names = [item.names[0].lower() for item in computed] + [key[-1].lower() for key in keys if key]
-        if not all(keys) or len(set(names)) < len(names):
-            return None
-        made = self._aggregate(self.groups.keys, [item.expression for item in computed])
-        made = _finished(made, self.having, self.orders)
-        return relations.project(
-            made, [nodes.column(item.names) if item in computed else item.expression for item in self.items]
-        )
-
-    def _with_hidden_groups(self) -> Relation:
-        """The groups, and the aggregates of HAVING and ORDER BY, have names of ours until dropped."""
-        hidden: list[tuple[Expression, str]] = [
-            (key, hidden_name("group", place)) for place, key in enumerate(self.groups.keys)
-        ]
-        names = {name.lower() for item in self.items for name in item.names}
-
-        def change(node: Expression, *, is_order: bool) -> Expression | None:
-            known = next((name for seen, name in hidden if seen == node), None)
-            parts = nodes.column_parts(node)
-            if known and is_order and len(parts) == 1 and parts[0].lower() in names:
-                return None  # ORDER BY means the column of the result, HAVING the group
-            if known is None and _is_aggregate(node):
-                known = hidden_name("aggregate", len(hidden))
-                hidden.append((node, known))
-            return nodes.column([known]) if known else None
-
-        having = self.having
+    def _finished(self, made: Relation, having: Expression | None, orders: Sequence[Order]) -> Relation:
         if having is not None:
-            having = nodes.rewritten(having, lambda node: change(node, is_order=False))
-        orders = []
-        for order in self.orders:
-            child = nodes.rewritten(order.child, lambda node: change(node, is_order=True))
-            copy = type(order)()
-            copy.CopyFrom(order)
-            copy.child.CopyFrom(child)
-            orders.append(copy)
-        count = len(self.groups.keys)
-        made = self._aggregate(
-            [nodes.named(key, name) for key, name in hidden[:count]],
-            [item.expression for item in self.items]
-            + [nodes.named(node, name) for node, name in hidden[count:]],
-        )
-        finished = _finished(made, having, orders)
-        return relations.without(finished, [name for _, name in hidden]) if hidden else finished
+            made = relations.beside(relations.filtered(made, having), self.having_subqueries)
+        return relations.sorted_by(made, orders) if orders else made
 
 
-def _finished(made: Relation, having: Expression | None, orders: Sequence[Order]) -> Relation:
-    if having is not None:
-        made = relations.filtered(made, having)
-    return relations.sorted_by(made, orders) if orders else made
+class _Hidden:
+    """Columns of ours in an Aggregate, each for one expression."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[Expression, str]] = []
+        self.wanted: list[Expression] = []
+
+    def name_of(self, node: Expression, what: str) -> str:
+        known = next((name for seen, name in self.found if seen == node), None)
+        if known is None:
+            known = hidden_name(what, len(self.found))
+            self.found.append((node, known))
+        return known
+
+    def column_for(self, node: Expression) -> Expression | None:
+        is_known = any(seen == node for seen, _ in self.found)
+        if not is_known and node not in self.wanted and not _is_aggregate(node):
+            return None
+        return nodes.column([self.name_of(node, "aggregate")])
+
+    def expressions(self) -> list[Expression]:
+        return [nodes.named(node, name) for node, name in self.found]
+
+    def names(self) -> list[str]:
+        return [name for _, name in self.found]
+
+
+def _bad(item: Item, problem: str) -> BadSql:
+    hint = "compute it in an inner query, and select from that"
+    return BadSql(problem, line=item.token.line, column=item.token.column, hint=hint)

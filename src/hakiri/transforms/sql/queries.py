@@ -139,7 +139,6 @@ def _organized(scope: Scope, term: Select | Relation) -> Relation:
     else:
         made = _plan(term)
         made = relations.sorted_by(made, orders, is_global=is_global) if orders else made
-    made = relations.beside(made, clause.subqueries)
     limit = None
     if cursor.accept_word("LIMIT") and not cursor.accept_word("ALL"):
         limit = _row_count(scope)
@@ -158,6 +157,8 @@ def _read_orders(clause: Reading, term: Select | Relation) -> list[Order]:
     if cursor.at_word("ALL") and cursor.ahead().text != "(":
         cursor.fail("ORDER BY ALL is not supported", "name the columns")
     token, orders = cursor.token, read_orders(clause)
+    if clause.subqueries:
+        cursor.fail("ORDER BY cannot hold subqueries", "compute them in the SELECT list", token)
     items: Sequence[object] = term.items if isinstance(term, Select) else ()
     for order in orders:
         if order.child.literal.HasField("integer"):

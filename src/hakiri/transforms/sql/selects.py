@@ -37,6 +37,7 @@ class Select:
     having: Expression | None
     qualify: Expression | None
     subqueries: tuple[Relation, ...]
+    having_subqueries: tuple[Relation, ...]
 
     def plan(self, orders: Sequence[Order] = ()) -> Relation:
         inner = () if self.is_distinct or self.qualify is not None else tuple(orders)
@@ -52,11 +53,12 @@ class Select:
                 groups=self.groups or Groups(),
                 items=items,
                 having=self.having,
+                subqueries=self.subqueries,
+                having_subqueries=self.having_subqueries,
                 orders=inner,
             ).plan()
         else:
-            made, outer = selected(self.source, items), (*inner, *outer)
-        made = relations.beside(made, self.subqueries)
+            made, outer = relations.beside(selected(self.source, items), self.subqueries), (*inner, *outer)
         if qualify is not None:
             made = relations.filtered(made, qualify)
             made = relations.without(made, hidden) if hidden else made
@@ -88,8 +90,9 @@ def read_select(scope: Scope) -> Select:
         cursor.index = source_ends
     source = _filtered(scope, source)
     groups = read_groups(clause, items) if cursor.accept_words("GROUP", "BY") else None
-    having = read_expression(clause) if cursor.accept_word("HAVING") else None
-    qualify = _qualify(scope, clause, items) if cursor.at_word("QUALIFY") else None
+    having_clause = scope.clause()
+    having = read_expression(having_clause) if cursor.accept_word("HAVING") else None
+    qualify = _qualify(scope, items) if cursor.at_word("QUALIFY") else None
     _skip_windows(scope)
     return Select(
         scope=scope,
@@ -100,6 +103,7 @@ def read_select(scope: Scope) -> Select:
         having=having,
         qualify=qualify,
         subqueries=tuple(clause.subqueries),
+        having_subqueries=tuple(having_clause.subqueries),
     )
 
 
@@ -113,7 +117,7 @@ def _filtered(scope: Scope, source: Relation | None) -> Relation | None:
     return relations.beside(relations.filtered(source, read_expression(clause)), clause.subqueries)
 
 
-def _qualify(scope: Scope, clause: object, items: Sequence[Item]) -> Expression:
+def _qualify(scope: Scope, items: Sequence[Item]) -> Expression:
     cursor = scope.cursor
     token, reading = cursor.take(), scope.clause()
     condition = read_expression(reading)

@@ -1,0 +1,1 @@
+"""From a connector to Spark: as a data source, or straight into files inside a task."""

@@ -1,0 +1,94 @@
+"""A look at a source: no more is read than is shown, and whatever is broken is told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.support.own_connectors import connector_text, project_with
+
+from hakiri.core.clock import SystemClock
+from hakiri.sources.looking import check_pipelines, look_at_tables, take_sample
+from hakiri.sources.opening import open_connector
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CLOCK = SystemClock()
+WATCHED = """\
+given, is_left = 0, False
+
+def open(self, read):
+    try:
+        for batch in self.counted(read):
+            self.given += 1
+            yield batch
+    finally:
+        self.is_left = True
+
+def counted(self, read):
+    for n in range(100):
+        yield Batch(rows=pa.RecordBatch.from_pylist([{"n": n}], schema=NUMBERS.schema))
+"""
+
+
+def test_no_more_is_read_than_is_shown(tmp_path: Path) -> None:
+    project = project_with(tmp_path, "numbers", connector_text(body=WATCHED))
+    spec = project.pipeline("p")
+
+    with open_connector(spec, project, {}, CLOCK) as connector:
+        sample = take_sample(connector, spec, None, rows=3)
+
+        assert (connector.given, connector.is_left) == (3, True)  # type: ignore[attr-defined]
+    assert sample.rows == ((0,), (1,), (2,))
+    assert sample.columns == (("n", "int64"),)
+
+
+def test_a_table_that_has_no_rows_is_an_empty_sample(tmp_path: Path) -> None:
+    body = "def open(self, read):\n    return iter(())\n"
+    project = project_with(tmp_path, "numbers", connector_text(body=body))
+    spec = project.pipeline("p")
+
+    with open_connector(spec, project, {}, CLOCK) as connector:
+        assert take_sample(connector, spec, None, rows=3).rows == ()
+
+
+def test_tables_that_are_pulled_come_first(tmp_path: Path) -> None:
+    body = (
+        "def discover(self, only=None):\n"
+        "    return [Table(name=name, schema=NUMBERS.schema) for name in ('zoo', 'ark', 'numbers')]\n"
+    )
+    project = project_with(tmp_path, "numbers", connector_text(body=body))
+    spec = project.pipeline("p")
+
+    with open_connector(spec, project, {}, CLOCK) as connector:
+        seen = [(each.table.name, each.is_pulled) for each in look_at_tables(connector, spec)]
+
+    assert seen == [("numbers", True), ("ark", False), ("zoo", False)]
+
+
+@pytest.mark.parametrize(
+    ("problem", "code", "found"),
+    [
+        ("raise AuthExpired('who are you')", "sources.auth_expired", "who are you"),
+        ("return {}[1]", "sources.connector_failed", "connector `numbers` failed: KeyError: 1"),
+    ],
+)
+def test_whatever_a_check_raises_is_an_answer(tmp_path: Path, problem: str, code: str, found: str) -> None:
+    text = connector_text(body=f"def check(self):\n    {problem}\n")
+    project = project_with(tmp_path, "numbers", text)
+    counts: list[int] = []
+
+    (answer,) = check_pipelines(project.pipelines, project, {}, CLOCK, on_answer=counts.append)
+
+    assert (answer.pipeline, answer.found, counts) == ("p", found, [1])
+    assert answer.error is not None
+    assert answer.error.code == code
+
+
+def test_an_interrupt_in_a_check_ends_them_all(tmp_path: Path) -> None:
+    text = connector_text(body="def check(self):\n    raise KeyboardInterrupt\n")
+    project = project_with(tmp_path, "numbers", text)
+
+    with pytest.raises(KeyboardInterrupt):
+        check_pipelines(project.pipelines, project, {}, CLOCK, on_answer=lambda _: None)
