@@ -104,7 +104,7 @@ def test_the_budget_is_the_pipelines_else_that_of_the_hint(
     text = f"from hakiri.core.grammar import Rate\n{connector_text(body=body)}"
 
     with opened(tmp_path, text, more=more) as connector:
-        current = connector.context.budget.current
+        current = connector.context.budget.shared
         with connector.context.budget.turn():
             pass
 

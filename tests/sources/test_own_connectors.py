@@ -155,7 +155,7 @@ def test_a_name_with_a_dash_is_a_file_with_an_underscore(tmp_path: Path) -> None
         ("x = 1\n", "no class in it is a Connector"),
         (
             f"{connector_text()}\n\nclass Second(Connector):\n    pass\n",
-            "several classes in it is a Connector",
+            "several classes in it are Connectors",
         ),
         (HALF, "`Half` lacks open"),
     ],

@@ -62,9 +62,10 @@ def label(name: str) -> dict[str, Any]:
 
 @dataclass(slots=True, kw_only=True)
 class Repository:
-    """Issues and pull requests by number, and comments by id."""
+    """Issues and pull requests by number, and comments by number; ids are its own, as all of GitHub's are."""
 
     name: str
+    first_id: int = 10_000
     entries: dict[int, dict[str, Any]] = field(default_factory=dict)
     remarks: dict[int, dict[str, Any]] = field(default_factory=dict)
 
@@ -77,7 +78,7 @@ class Repository:
             "comments_url": f"{url}/comments",
             "events_url": f"{url}/events",
             "html_url": f"https://github.com/{self.name}/issues/{number}",
-            "id": number + 10_000,
+            "id": self.first_id + number,
             "node_id": f"I_{number}",
             "number": number,
             "title": f"issue {number}",
@@ -113,7 +114,7 @@ class Repository:
             "url": url,
             "html_url": f"https://github.com/{self.name}/issues/{issue}#issuecomment-{number}",
             "issue_url": f"https://api.github.com/repos/{self.name}/issues/{issue}",
-            "id": number,
+            "id": self.first_id + number,
             "node_id": f"IC_{number}",
             "user": user("hubot"),
             "created_at": at(0),

@@ -7,7 +7,8 @@ import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -127,6 +128,20 @@ class HttpApi:
             self._connections.discard(connection)
 
 
+def breakage(api: HttpApi, reply: Reply) -> Callable[[], AbstractContextManager[None]]:
+    """Blocks while which the API answers everything with this."""
+
+    @contextmanager
+    def broken() -> Iterator[None]:
+        whole, api.answer = api.answer, lambda call: reply
+        try:
+            yield
+        finally:
+            api.answer = whole
+
+    return broken
+
+
 class _Server(ThreadingHTTPServer):
     daemon_threads = False
     block_on_close = True
@@ -179,8 +194,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, reply: Reply) -> None:
         content = b"" if reply.status == 304 else reply.content()
-        self.send_response(reply.status)
-        given = {"content-type": "application/json", "content-length": str(len(content)), **reply.headers}
+        self.send_response_only(reply.status)
+        given = {
+            "date": self.date_time_string(),
+            "content-type": "application/json",
+            "content-length": str(len(content)),
+            **reply.headers,
+        }
         for name, value in given.items():
             self.send_header(name, value)
         self.end_headers()

@@ -39,7 +39,7 @@ SCHEMA = (
     "user struct<login: string, address: struct<city: string>>, "
     "labels array<struct<name: string, weight: int>>"
 )
-COUNTRIES = [{"country": "DE", "full": "Germany"}, {"country": "US", "full": "United States"}]
+COUNTRIES = [{"country": "DE", "title": "Germany"}, {"country": "US", "title": "United States"}]
 
 
 class Case(NamedTuple):
@@ -95,8 +95,8 @@ CASES = {
         [("DE", 2, 5), ("FR", 1, 7)],
     ),
     "HP-087": Case(
-        'df.join(countries, "country", "left").select("id", "full")',
-        "SELECT id, full FROM input LEFT JOIN countries USING (country)",
+        'df.join(countries, "country", "left").select("id", "title")',
+        "SELECT id, title FROM input LEFT JOIN countries USING (country)",
         [(1, "Germany"), (2, None), (3, "Germany")],
     ),
     "HP-088": Case(
@@ -124,7 +124,7 @@ def issues(spark: Any) -> Any:
 @pytest.fixture(scope="module")
 def run(spark: Any, issues: Any) -> Run:
     """The issues through an artifact, as a frame."""
-    countries = spark.createDataFrame(COUNTRIES, "country string, full string")
+    countries = spark.createDataFrame(COUNTRIES, "country string, title string")
 
     def through(artifact: Artifact) -> Any:
         plans = stored_plans([artifact], "orders", ["countries"])
@@ -242,7 +242,7 @@ def test_masking_keeps_only_what_it_is_told_to(spark: Any, tmp_path: Path) -> No
 
 def test_a_column_of_the_input_frame_is_found_by_its_frame(run: Run, tmp_path: Path) -> None:
     """`df.id` points at a relation by its id: the stored plan must point at the grafted one."""
-    body = 'df.join(countries, df.country == countries.country, "inner").select(df.id, countries.full)'
+    body = 'df.join(countries, df.country == countries.country, "inner").select(df.id, countries.title)'
     artifact = artifact_of(tmp_path, "orders.py", python_step(body))
 
     assert "plan_id" in json.dumps(artifact.plan)

@@ -100,3 +100,18 @@ class NoBudget:
     @contextmanager
     def turn(self) -> Iterator[None]:
         yield
+
+
+class LateBudget:
+    """No budget until there is one: which it is may have to be asked of the connector that is to keep it."""
+
+    def __init__(self) -> None:
+        self.shared: SharedBudget | None = None
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        if self.shared is None:
+            yield
+            return
+        with self.shared.turn():
+            yield

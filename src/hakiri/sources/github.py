@@ -7,12 +7,11 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from hakiri.core.grammar import Duration, Rate
 from hakiri.manifest.fields import OrShort
 from hakiri.sources.config import SecretTemplate, SourceConfig, Template, refuse_value
 from hakiri.sources.contract import Context
 from hakiri.sources.errors import PermanentFailure
-from hakiri.sources.rest import Auth, Incremental, Pagination, Resource, RestConfig, RestConnector
+from hakiri.sources.rest import RestConfig, RestConnector, config_from
 from hakiri.sources.rest.addresses import address
 from hakiri.sources.rest.client import BRIEF
 from hakiri.sources.rest.config import Url
@@ -20,7 +19,7 @@ from hakiri.sources.rest.errors import AskRefused
 
 TOKEN = "GITHUB_TOKEN"  # noqa: S105 - the name of a secret
 PUBLIC_API = "https://api.github.com"
-RATE_WITH_TOKEN, RATE_WITHOUT = Rate.parse("5000/h"), Rate.parse("60/h")
+RATE_WITH_TOKEN, RATE_WITHOUT = "5000/h", "60/h"
 PAGE_RECORDS = 100
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 
@@ -209,62 +208,53 @@ class GithubConnector(RestConnector):
 
 
 def _api(config: GithubConfig, token: Template | None) -> RestConfig:
-    return RestConfig(
-        base_url=config.base_url,
-        auth=None if token is None else Auth(type="bearer", token=token),
-        headers={
-            "Accept": Template("application/vnd.github+json"),
-            "X-GitHub-Api-Version": Template("2022-11-28"),
-        },
-        pagination=Pagination(type="link", size=PAGE_RECORDS, size_param="per_page"),
-        rate_limit=RATE_WITHOUT if token is None else RATE_WITH_TOKEN,
-        resources=(
-            Resource(
-                name="issues",
-                path="repos/{repo}/issues",
-                params={"state": "all", "sort": "updated", "direction": "asc"},
-                # To this endpoint a pull request is an issue too.
-                without="pull_request",
-                primary_key=("id",),
-                columns=ISSUES,
-                infer=False,
-                incremental=_upwards(),
-                partitions={"repo": config.repo},
-            ),
-            Resource(
-                name="pull_requests",
-                path="repos/{repo}/pulls",
-                # This one takes no `since`: it is read from the newest on, until what is known already.
-                params={"state": "all", "sort": "updated", "direction": "desc"},
-                primary_key=("id",),
-                columns=PULL_REQUESTS,
-                infer=False,
-                incremental=Incremental(field="updated_at", order="desc"),
-                partitions={"repo": config.repo},
-            ),
-            Resource(
-                name="comments",
-                path="repos/{repo}/issues/comments",
-                params={"sort": "updated", "direction": "asc"},
-                primary_key=("id",),
-                columns=COMMENTS,
-                infer=False,
-                incremental=_upwards(),
-                partitions={"repo": config.repo},
-            ),
-        ),
-    )
-
-
-def _upwards() -> Incremental:
+    shared = {"primary_key": ["id"], "infer": False, "partitions": {"repo": config.repo}}
     # GitHub's pages are counted, so that a record that changes meanwhile moves all later ones: not the next
     # page is asked for, but what has changed since the last record. GitHub's times are whole seconds, and
     # whether `since` includes its own is not said.
-    return Incremental(
-        field="updated_at",
-        param="since",
-        order="asc",
-        keyset=True,
-        lookback=Duration.parse("1s"),
-        window=Duration.parse("30d"),
+    upwards = {
+        "field": "updated_at",
+        "param": "since",
+        "order": "asc",
+        "keyset": True,
+        "lookback": "1s",
+        "window": "30d",
+    }
+    return config_from(
+        {
+            "base_url": config.base_url,
+            "auth": None if token is None else {"type": "bearer", "token": token.text},
+            "headers": {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"},
+            "pagination": {"type": "link", "size": PAGE_RECORDS, "size_param": "per_page"},
+            "rate_limit": RATE_WITHOUT if token is None else RATE_WITH_TOKEN,
+            "resources": [
+                {
+                    **shared,
+                    "name": "issues",
+                    "path": "repos/{repo}/issues",
+                    "params": {"state": "all", "sort": "updated", "direction": "asc"},
+                    # To this endpoint a pull request is an issue too.
+                    "without": "pull_request",
+                    "columns": ISSUES,
+                    "incremental": upwards,
+                },
+                {
+                    **shared,
+                    "name": "pull_requests",
+                    "path": "repos/{repo}/pulls",
+                    # This one takes no `since`: it is read from the newest on, until what is known already.
+                    "params": {"state": "all", "sort": "updated", "direction": "desc"},
+                    "columns": PULL_REQUESTS,
+                    "incremental": {"field": "updated_at", "order": "desc"},
+                },
+                {
+                    **shared,
+                    "name": "comments",
+                    "path": "repos/{repo}/issues/comments",
+                    "params": {"sort": "updated", "direction": "asc"},
+                    "columns": COMMENTS,
+                    "incremental": upwards,
+                },
+            ],
+        }
     )

@@ -6,24 +6,21 @@ import inspect
 import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hakiri.core.clock import Clock
 from hakiri.core.errors import HakiriError, Place
 from hakiri.core.secrets import Secret, masker, take_secrets
-from hakiri.sources.budget import NoBudget, SharedBudget
-from hakiri.sources.contract import Budget, Connector, Context
+from hakiri.sources.budget import LateBudget, SharedBudget
+from hakiri.sources.contract import Connector, Context
 from hakiri.sources.errors import PermanentFailure
 from hakiri.sources.making import declared_connector
 
 if TYPE_CHECKING:
     from hakiri.core.grammar import Rate
     from hakiri.manifest import PipelineSpec
-
-# A project's connector is run as a file when it is loaded, and its module has one name in the process.
-_LOADING = threading.Lock()
 
 
 class ConnectorFailed(HakiriError):
@@ -50,16 +47,6 @@ class RootedProject(Protocol):
     def place_of(self, pipeline_id: str) -> Place: ...
 
 
-class _BudgetOfHint:
-    """No budget until the connector was asked for its hint, then the one of the hint."""
-
-    def __init__(self) -> None:
-        self.current: Budget = NoBudget()
-
-    def turn(self) -> AbstractContextManager[None]:
-        return self.current.turn()
-
-
 @contextmanager
 def open_connector(
     spec: PipelineSpec,
@@ -75,12 +62,11 @@ def open_connector(
     What the block raises has every secret masked. The budget is the pipeline's, else the one of the hint.
     """
     name, place = spec.source.connector, project.place_of(spec.id)
-    with _LOADING:
-        kind, config = declared_connector(
-            name, spec.source.config, secrets=spec.secrets, code_root=project.root, place=place
-        )
+    kind, config = declared_connector(
+        name, spec.source.config, secrets=spec.secrets, code_root=project.root, place=place
+    )
     secrets = take_secrets(spec.secrets, env, wanted_by=f"pipeline `{spec.id}`")
-    budget = _BudgetOfHint()
+    budget = LateBudget()
     context = Context(
         root=project.root,
         secrets=secrets,
@@ -93,7 +79,7 @@ def open_connector(
         try:
             rate = spec.backfill.rate_budget or _hinted_rate(connector, spec)
             if rate is not None:
-                budget.current = SharedBudget(rate, clock)
+                budget.shared = SharedBudget(rate, clock)
             yield connector
         finally:
             connector.close()

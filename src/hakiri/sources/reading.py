@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hakiri.core.clock import Clock
 from hakiri.core.errors import Place
 from hakiri.sources.bridge.task import SourceTask
-from hakiri.sources.budget import SharedBudget
+from hakiri.sources.budget import LateBudget, SharedBudget
 from hakiri.sources.contract import Connector, Table
 from hakiri.sources.desk import Desk
 from hakiri.sources.errors import ReadFailed
@@ -54,7 +54,7 @@ def open_source(
     """
     with open_connector(spec, project, env, clock) as connector:
         budget = connector.context.budget
-        shared = budget if isinstance(budget, SharedBudget) else None
+        shared = budget.shared if isinstance(budget, LateBudget) else None
         budgets = {spec.id: shared} if shared is not None else {}
         with Desk(budgets=budgets, secrets=connector.context.secrets, advertised=advertised) as desk:
             task = SourceTask(

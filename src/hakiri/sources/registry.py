@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
     from hakiri.sources.contract import Connector
 
+# A project's file is run under one name in the process, by one thread at a time.
+_LOADING = threading.Lock()
 ENTRY_POINTS = "hakiri.connectors"
 FOLDER = "connectors"
 BUILT_IN: Mapping[str, str] = MappingProxyType(
@@ -109,14 +112,15 @@ def _loaded(root: Path, name: str, place: Place) -> ModuleType:
     assert spec is not None  # noqa: S101 - a path that ends in .py has a loader
     assert spec.loader is not None  # noqa: S101
     module = importlib.util.module_from_spec(spec)
-    # Dataclasses and pydantic look their own module up while the file is still being run.
-    sys.modules[spec.name] = module
-    try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        raise BrokenConnector(name, f"{type(error).__name__}: {error}", place) from error
-    finally:
-        del sys.modules[spec.name]
+    with _LOADING:
+        # Dataclasses and pydantic look their own module up while the file is still being run.
+        sys.modules[spec.name] = module
+        try:
+            spec.loader.exec_module(module)
+        except (Exception, SystemExit) as error:
+            raise BrokenConnector(name, f"{type(error).__name__}: {error}", place) from error
+        finally:
+            del sys.modules[spec.name]
     return module
 
 
@@ -131,8 +135,8 @@ def _only_connector(module: ModuleType, name: str, place: Place) -> type[Connect
     # A base class of the author's own is no second connector.
     leaves = [kind for kind in own if not any(other is not kind and issubclass(other, kind) for other in own)]
     if len(leaves) != 1:
-        found = "no class" if not leaves else "several classes"
-        raise BrokenConnector(name, f"{found} in it is a Connector", place)
+        found = "no class in it is a Connector" if not leaves else "several classes in it are Connectors"
+        raise BrokenConnector(name, found, place)
     return _checked(leaves[0], name, place)
 
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from hakiri.core.grammar import Duration, Rate
 from hakiri.sources.config import SecretTemplate, SourceConfig, Template, refuse_value
 from hakiri.sources.contract import Context
-from hakiri.sources.rest import Auth, Incremental, Pagination, Resource, RestConfig, RestConnector
+from hakiri.sources.rest import RestConfig, RestConnector, config_from
 from hakiri.sources.rest.addresses import address
 from hakiri.sources.rest.client import BRIEF
 from hakiri.sources.rest.config import Url
 from hakiri.sources.rest.places import value_at
 
-RATE = Rate.parse("2/s")
+RATE = "2/s"
 PAGE_RECORDS = 250
 _SHOP = re.compile(r"[a-z0-9][a-z0-9-]*", re.IGNORECASE)
 _VERSION = re.compile(r"[0-9]{4}-[0-9]{2}|unstable")
@@ -247,33 +246,35 @@ class ShopifyConnector(RestConnector):
 
 def _api(config: ShopifyConfig) -> RestConfig:
     home = config.base_url or f"https://{config.shop}.myshopify.com"
-    return RestConfig(
-        base_url=f"{home}/admin/api/{config.api_version}",
-        auth=Auth(type="header", name="X-Shopify-Access-Token", value=config.token),
-        pagination=Pagination(type="link", size=PAGE_RECORDS, size_param="limit"),
-        rate_limit=RATE,
-        resources=(
-            _table("orders", ORDERS, status="any"),
-            _table("customers", CUSTOMERS),
-            _table("products", PRODUCTS),
-        ),
+    return config_from(
+        {
+            "base_url": f"{home}/admin/api/{config.api_version}",
+            "auth": {"type": "header", "name": "X-Shopify-Access-Token", "value": config.token.text},
+            "pagination": {"type": "link", "size": PAGE_RECORDS, "size_param": "limit"},
+            "rate_limit": RATE,
+            "resources": [
+                _table("orders", ORDERS, status="any"),
+                _table("customers", CUSTOMERS),
+                _table("products", PRODUCTS),
+            ],
+        }
     )
 
 
-def _table(name: str, columns: dict[str, str], **params: str) -> Resource:
-    return Resource(
-        name=name,
-        path=f"{name}.json",
-        params={**params, "order": "updated_at asc"},
-        records=name,
-        primary_key=("id",),
-        columns=columns,
-        infer=False,
+def _table(name: str, columns: dict[str, str], **params: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "path": f"{name}.json",
+        "params": {**params, "order": "updated_at asc"},
+        "records": name,
+        "primary_key": ["id"],
+        "columns": columns,
+        "infer": False,
         # The order is asked for and not relied upon: Shopify promises it for orders only.
-        incremental=Incremental(
-            field="updated_at",
-            param="updated_at_min",
-            until_param="updated_at_max",
-            window=Duration.parse("30d"),
-        ),
-    )
+        "incremental": {
+            "field": "updated_at",
+            "param": "updated_at_min",
+            "until_param": "updated_at_max",
+            "window": "30d",
+        },
+    }

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from hakiri.core.clock import SystemClock
+from hakiri.core.errors import Place
 from hakiri.manifest import PipelineSpec
+from hakiri.sources.contract import Table
+from hakiri.sources.reading import OpenSource, open_source
 
 CONNECTOR = """
 from collections.abc import Iterator
@@ -27,6 +35,7 @@ class Config(SourceConfig):
 
 
 class Numbers(Connector):
+    summary = "numbers"
     Config = Config
 
     def discover(self, only=None):
@@ -62,10 +71,39 @@ def rows(numbers):
 """
 
 
-def numbers_project(root: Path) -> Path:
+@dataclass(frozen=True)
+class NumbersProject:
+    """What a source needs of a project."""
+
+    root: Path
+
+    def place_of(self, pipeline_id: str) -> Place:
+        return Place("hakiri.toml", 5)
+
+
+def numbers_project(root: Path) -> NumbersProject:
     (root / "connectors").mkdir(parents=True)
     (root / "connectors" / "numbers.py").write_text(CONNECTOR)
-    return root
+    return NumbersProject(root)
+
+
+@contextmanager
+def open_numbers(
+    project: NumbersProject, secret: str, advertised: str | None = None, **config: Any
+) -> Iterator[OpenSource]:
+    """The source of numbers, with `secret` as the value of MARK."""
+    with open_source(
+        numbers_spec(**config),
+        project=project,
+        env={"MARK": secret},
+        clock=SystemClock(),
+        advertised=advertised,
+    ) as source:
+        yield source
+
+
+def numbers_table(source: OpenSource) -> Table:
+    return source.table("numbers", Place("hakiri.toml", 5))
 
 
 def numbers_spec(*, rate: str | None = None, **config: object) -> PipelineSpec:

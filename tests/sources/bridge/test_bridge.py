@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import PySparkException
-from tests.sources.bridge.numbers_project import numbers_project, numbers_spec
+from tests.sources.bridge.numbers_project import numbers_project, numbers_table, open_numbers
 
-from hakiri.core.clock import SystemClock
-from hakiri.core.errors import Place
 from hakiri.sources.bridge.failures import failure_in
 from hakiri.sources.bridge.frames import source_rows
 from hakiri.sources.bridge.landing import land
 from hakiri.sources.contract import Read, Window
 from hakiri.sources.errors import RateLimited
-from hakiri.sources.reading import OpenSource, open_source
+from hakiri.sources.reading import OpenSource
 
 pytestmark = pytest.mark.spark
 
@@ -28,21 +27,8 @@ Open = Callable[..., AbstractContextManager[OpenSource]]
 
 
 @pytest.fixture
-def open_numbers(tmp_path: Path) -> Open:
-    root = numbers_project(tmp_path / "project")
-
-    @contextmanager
-    def opened(**config: Any) -> Iterator[OpenSource]:
-        with open_source(
-            numbers_spec(**config),
-            root=root,
-            place=Place("hakiri.toml", 5),
-            env={"MARK": MARK},
-            clock=SystemClock(),
-        ) as source:
-            yield source
-
-    return opened
+def opened(tmp_path: Path) -> Open:
+    return partial(open_numbers, numbers_project(tmp_path / "project"), MARK)
 
 
 def reads(*windows: tuple[int, int]) -> list[Read]:
@@ -50,11 +36,9 @@ def reads(*windows: tuple[int, int]) -> list[Read]:
 
 
 @pytest.mark.spec("HP-026")
-def test_every_read_gives_its_rows_once_and_its_last_cursor(
-    spark: Any, open_numbers: Open, tmp_path: Path
-) -> None:
-    with open_numbers() as source:
-        rows = source_rows(spark, source.task, source.table("numbers"), reads((0, 10), (100, 103), (7, 7)))
+def test_every_read_gives_its_rows_once_and_its_last_cursor(spark: Any, opened: Open, tmp_path: Path) -> None:
+    with opened() as source:
+        rows = source_rows(spark, source.task, numbers_table(source), reads((0, 10), (100, 103), (7, 7)))
         rows.frame.write.parquet(str(tmp_path / "out"))
         outcomes = rows.outcomes()
 
@@ -70,15 +54,13 @@ def test_every_read_gives_its_rows_once_and_its_last_cursor(
 
 @pytest.mark.spec("HP-027")
 def test_landed_files_are_what_was_read_and_are_told_with_their_hashes(
-    spark: Any, open_numbers: Open, tmp_path: Path
+    spark: Any, opened: Open, tmp_path: Path
 ) -> None:
     import hashlib
 
     folders = [tmp_path / name for name in ("a", "b", "c")]
-    with open_numbers() as source:
-        landed = land(
-            spark, source.task, source.table("numbers"), reads((0, 10), (100, 103), (7, 7)), folders
-        )
+    with opened() as source:
+        landed = land(spark, source.task, numbers_table(source), reads((0, 10), (100, 103), (7, 7)), folders)
 
     assert [each.rows for each in landed] == [10, 3, 0]
     assert [each.cursor for each in landed] == [{"through": 10}, {"through": 103}, {"through": 7}]
@@ -92,9 +74,9 @@ def test_landed_files_are_what_was_read_and_are_told_with_their_hashes(
     assert not folders[2].exists()
 
 
-def test_both_ways_give_the_same_rows_and_types(spark: Any, open_numbers: Open, tmp_path: Path) -> None:
-    with open_numbers() as source:
-        table = source.table("numbers")
+def test_both_ways_give_the_same_rows_and_types(spark: Any, opened: Open, tmp_path: Path) -> None:
+    with opened() as source:
+        table = numbers_table(source)
         through_spark = source_rows(spark, source.task, table, reads((0, 9)))
         through_spark.frame.drop("_position").write.parquet(str(tmp_path / "spark"))
         land(spark, source.task, table, reads((0, 9)), [tmp_path / "landed"])
@@ -104,9 +86,9 @@ def test_both_ways_give_the_same_rows_and_types(spark: Any, open_numbers: Open, 
     assert sorted(first.collect()) == sorted(second.collect())
 
 
-def test_a_typed_error_arrives_as_it_was_raised(spark: Any, open_numbers: Open, tmp_path: Path) -> None:
-    with open_numbers(fails="limit") as source:
-        rows = source_rows(spark, source.task, source.table("numbers"), reads((0, 10)))
+def test_a_typed_error_arrives_as_it_was_raised(spark: Any, opened: Open, tmp_path: Path) -> None:
+    with opened(fails="limit") as source:
+        rows = source_rows(spark, source.task, numbers_table(source), reads((0, 10)))
         with pytest.raises(PySparkException) as caught:
             rows.frame.write.parquet(str(tmp_path / "out"))
 
@@ -118,10 +100,10 @@ def test_a_typed_error_arrives_as_it_was_raised(spark: Any, open_numbers: Open, 
 
 
 def test_a_fault_of_the_connector_is_told_with_its_line_and_without_secrets(
-    spark: Any, open_numbers: Open, tmp_path: Path
+    spark: Any, opened: Open, tmp_path: Path
 ) -> None:
-    with open_numbers(fails="secret") as source, pytest.raises(PySparkException) as caught:
-        land(spark, source.task, source.table("numbers"), reads((0, 10)), [tmp_path / "x"])
+    with opened(fails="secret") as source, pytest.raises(PySparkException) as caught:
+        land(spark, source.task, numbers_table(source), reads((0, 10)), [tmp_path / "x"])
 
     error = failure_in(str(caught.value))
     assert error is not None

@@ -6,40 +6,24 @@ import json
 import re
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.sources.bridge.numbers_project import numbers_project, numbers_spec
+from tests.sources.bridge.numbers_project import numbers_project, numbers_table, open_numbers
 from tests.support.counting_server import counting_server
 
-from hakiri.core.clock import SystemClock
-from hakiri.core.errors import Place
 from hakiri.engine import Engine, EngineHome, Watcher, session
 from hakiri.sources.bridge.frames import source_rows
 from hakiri.sources.bridge.landing import land
 from hakiri.sources.contract import Read, Window
-from hakiri.sources.reading import OpenSource, open_source
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
 
 MARK = "sesame-4711-marker"
 WINDOW_SECONDS = 0.5
 RATE = "25/500ms"
-
-
-@contextmanager
-def opened(root: Path, **config: Any) -> Iterator[OpenSource]:
-    with open_source(
-        numbers_spec(**config),
-        root=root,
-        place=Place("hakiri.toml", 5),
-        env={"MARK": MARK},
-        clock=SystemClock(),
-    ) as source:
-        yield source
 
 
 def reads(count: int, rows: int) -> list[Read]:
@@ -85,7 +69,7 @@ def test_four_tasks_share_a_budget_and_no_secret_is_seen_anywhere(
     tmp_path: Path,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    root = numbers_project(tmp_path / "project")
+    project = numbers_project(tmp_path / "project")
     port = free_port()
     engine = make_engine(
         home,
@@ -95,9 +79,9 @@ def test_four_tasks_share_a_budget_and_no_secret_is_seen_anywhere(
     )  # fmt: skip
     (tmp_path / "events").mkdir()
     failures: list[str] = []
-    with counting_server() as server, session(engine, unwatched, project=root) as spark:
-        with opened(root, rate=RATE, calls=server.url, batch=1) as source:
-            table = source.table("numbers")
+    with counting_server() as server, session(engine, unwatched, project=project.root) as spark:
+        with open_numbers(project, MARK, rate=RATE, calls=server.url, batch=1) as source:
+            table = numbers_table(source)
             land(spark, source.task, table, reads(4, 1), [tmp_path / f"warm-{n}" for n in range(4)])
             server.arrivals.clear()
             start = time.monotonic()
@@ -107,7 +91,7 @@ def test_four_tasks_share_a_budget_and_no_secret_is_seen_anywhere(
             rows = source_rows(spark, source.task, table, reads(1, 3))
             rows.frame.write.parquet(str(tmp_path / "out"))
             plan = rows.frame._explain_string(extended=True)
-        with opened(root, fails="secret") as source:
+        with open_numbers(project, MARK, fails="secret") as source:
             for attempt in (
                 lambda: land(spark, source.task, table, reads(1, 9), [tmp_path / "failed"]),
                 source_rows(spark, source.task, table, reads(1, 9)).frame.collect,

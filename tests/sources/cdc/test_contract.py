@@ -16,7 +16,7 @@ from hakiri.sources.errors import AuthExpired, TransientFailure
 from hakiri.sources.testing import ConnectorContract, Subject, maker
 
 Sql = psycopg.Connection[tuple[Any, ...]]
-ROWS = {"books": 70_000, "people": 3, "nothing": 0}
+ROWS = {"books": 40_000, "people": 3, "nothing": 0}
 
 
 @pytest.mark.proof
@@ -35,7 +35,7 @@ class TestPostgresCdc(ConnectorContract):
         sql.execute(f"GRANT CREATE ON SCHEMA public TO {role}".encode())
         sql.execute(f"SET ROLE {role}".encode())
         sql.execute("CREATE TABLE books (id int PRIMARY KEY, title text NOT NULL)")
-        sql.execute("INSERT INTO books SELECT n, md5(n::text) FROM generate_series(1, 70000) n")
+        sql.execute("INSERT INTO books SELECT n, md5(n::text) FROM generate_series(1, 40000) n")
         sql.execute("CREATE TABLE people (born date, name text, PRIMARY KEY (name, born))")
         sql.execute(
             "INSERT INTO people VALUES ('1815-12-10', 'Ada'), ('1906-12-09', 'Grace'), ('1912-06-23', 'Alan')"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.support.http_api import Reply
+from tests.support.http_api import Reply, breakage
 from tests.support.paged_api import PagedApi, config_for
 
 from hakiri.sources.errors import AuthExpired, PermanentFailure, RateLimited, TransientFailure
@@ -29,18 +28,6 @@ def record(number: int, second: int) -> dict[str, Any]:
         "updated_at": f"2026-05-11T08:00:{second:02d}Z",
         "inner": {"tags": ["a", "b"][: number % 3]},
     }
-
-
-def breakage(api: PagedApi, reply: Reply) -> Callable[[], AbstractContextManager[None]]:
-    @contextmanager
-    def broken() -> Iterator[None]:
-        whole, api.answer = api.answer, lambda call: reply
-        try:
-            yield
-        finally:
-            api.answer = whole
-
-    return broken
 
 
 class TestRest(ConnectorContract):

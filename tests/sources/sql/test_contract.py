@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
 import pytest
-
-from hakiri.sources.errors import AuthExpired, PermanentFailure, TransientFailure
-from hakiri.sources.sql import SqlConnector, duck, postgres, sqlite
-from hakiri.sources.testing import ConnectorContract, Subject, maker
 from tests.sources.sql.lab import Lab, duckdb_lab, postgres_lab, sqlite_lab
 from tests.support.postgres import PostgresServer
 from tests.support.proxy import FaultyProxy
+
+from hakiri.sources.contract import Read
+from hakiri.sources.errors import AuthExpired, PermanentFailure, TransientFailure
+from hakiri.sources.sql import SqlConnector, duck, postgres, sqlite
+from hakiri.sources.testing import ConnectorContract, Subject, maker
+from hakiri.sources.testing.reading import read_all, rows_of
+from hakiri.sources.testing.subject import visit
 
 PASSWORD = "hunter2-marker-%/"
 ROWS = {"orders": 900, "events": 700, "empty": 0}
@@ -139,13 +143,15 @@ def moved_away(file: Path) -> Iterator[None]:
     file.with_suffix(".away").rename(file)
 
 
-class TestDuckDb(ConnectorContract):
-    @pytest.fixture(scope="class")
-    def template(self, tmp_path_factory: pytest.TempPathFactory) -> Path:
-        root = tmp_path_factory.mktemp("template")
-        duckdb_lab(root).run(STATEMENTS.format(**WORDS["duckdb"]))
-        return root / "shop.duckdb"
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file to copy, since it takes a process to make one."""
+    root = tmp_path_factory.mktemp("template")
+    duckdb_lab(root).run(STATEMENTS.format(**WORDS["duckdb"]))
+    return root / "shop.duckdb"
 
+
+class TestDuckDb(ConnectorContract):
     @pytest.fixture
     def source(self, template: Path, tmp_path: Path) -> Subject:
         shutil.copy(template, tmp_path)
@@ -158,3 +164,13 @@ class TestDuckDb(ConnectorContract):
             grow=grow(lab, "duckdb"),
             breakages={PermanentFailure: lambda: moved_away(tmp_path / "shop.duckdb")},
         )
+
+    def test_a_source_that_is_held_still_does_not_change_for_its_readers(self, source: Subject) -> None:
+        with visit(source) as here, here.connector.still() as snapshot:
+            before = read_all(here.connector, Read(table="orders", snapshot=snapshot))
+            assert source.grow is not None
+            with pytest.raises(subprocess.CalledProcessError):
+                source.grow("orders")  # nobody can write while it is held
+            after = read_all(here.connector, Read(table="orders", snapshot=snapshot))
+        assert source.grow("orders") == 1
+        assert rows_of(after) == rows_of(before)

@@ -535,7 +535,6 @@ SELECT g, h, day, count(*) AS c FROM v GROUP BY ROLLUP ((g, h), day)
 SELECT g, h, sum(n) AS s FROM v GROUP BY CUBE (g, h) HAVING s > 5 ORDER BY s, g, h
 SELECT g, grouping(g) AS is_total, sum(n) AS s FROM v GROUP BY ROLLUP (g) ORDER BY is_total, g
 SELECT g, h, sum(n) AS s FROM v GROUP BY ROLLUP (g, h) HAVING sum(n) > 3 ORDER BY sum(n), g, h
-SELECT upper(g), sum(n) AS s FROM v GROUP BY ROLLUP (upper(g)) HAVING upper(g) = 'A' OR max(n) > 5
 SELECT g AS gg, sum(n) AS s FROM v GROUP BY CUBE (g) HAVING max(n) > 3 ORDER BY gg
 SELECT upper(g), count(*) AS c FROM v GROUP BY upper(g) HAVING upper(g) > 'A' ORDER BY upper(g)
 SELECT max(n) AS m FROM v ORDER BY max(n)
@@ -559,7 +558,6 @@ SELECT g, rank() OVER (ORDER BY sum(n) DESC) AS r FROM v GROUP BY g ORDER BY r, 
 SELECT g, n FROM v QUALIFY row_number() OVER (PARTITION BY g ORDER BY n DESC) = 1
 SELECT g, n, row_number() OVER (PARTITION BY g ORDER BY n DESC) AS r FROM v QUALIFY r = 1
 SELECT g, -n AS n FROM v QUALIFY row_number() OVER (ORDER BY n) = 2
-SELECT g, sum(n) AS s FROM v GROUP BY g QUALIFY row_number() OVER (ORDER BY s DESC) = 1
 SELECT i, x FROM t LATERAL VIEW explode(xs) e AS x
 SELECT i, e.x FROM t LATERAL VIEW explode(xs) e AS x WHERE e.x > 1
 SELECT i, x FROM t LATERAL VIEW OUTER explode(xs) e AS x
@@ -723,7 +721,6 @@ SELECT sum(n) OVER w FROM v
 SELECT * FROM (SELECT i FROM t
 SELECT i FROM t))
 INSERT INTO t VALUES (1)
-SELECT TRANSFORM(i) USING 'cat' FROM t
 SELECT DISTINCT i FROM t ORDER BY s
 VALUES (1, 2), (3)
 SELECT a + 1 AS g, count(*) FROM v GROUP BY g

@@ -12,6 +12,9 @@ _NO_MORE_SLOTS = "53400"
 _WAL_IS_GONE = "58P01"
 _DENIED = "42501"
 IN_USE = "55006"
+GONE = "42704"
+# What somebody else has made in this very moment breaks the rule that names are unique.
+THERE_ALREADY = ("42710", "23505")
 # Lost connections, too few resources, conflicts with others, shutdowns and time-outs, trouble with disks.
 _PASSING = ("08", "53", "40", "57", "58", "25P03", "25P04", "55P03", IN_USE)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
@@ -52,8 +52,8 @@ _SESSION: Mapping[str, str] = {
 _REPLICATION: Mapping[str, str] = {**_SESSION, "wal_sender_timeout": "0"}
 _DEFAULT_PORT = "5432"
 _PORTS = re.compile(r"\d*(,\d*)*")
-# A slot is let go some moments after its reader was killed.
-_UNTIL_FREE = Backoff(first_seconds=0.05, longest_seconds=1.0, budget_seconds=15.0)
+# A slot is let go some moments after its reader was killed, and is there some after another has ordered it.
+SOME_MOMENTS = Backoff(first_seconds=0.05, longest_seconds=1.0, budget_seconds=15.0)
 
 
 @cache
@@ -169,8 +169,20 @@ class Session:
 
     def order(self, statement: str) -> None:
         """Have something done, with one or several statements in one call."""
+        self.refusal(statement, of=())
+
+    def refusal(
+        self, statement: str, values: Mapping[str, Any] | None = None, *, of: Collection[str]
+    ) -> str | None:
+        """Have something done: None, or with which of these SQLSTATEs the server refuses it."""
         with self.call():
-            self.connection.execute(statement)
+            try:
+                self.connection.execute(statement, values)
+            except psycopg.Error as error:
+                if error.sqlstate in of:
+                    return error.sqlstate
+                raise
+        return None
 
     def raw(self, statement: str, values: Sequence[Any]) -> list[list[bytes | None]]:
         """What a query with `$1` for its values gives, as the texts in which the server sends it."""
@@ -187,9 +199,8 @@ class Session:
 
         `attempt` gives the SQLSTATE with which the server refused, or None. Raises TransientFailure.
         """
-        for seconds in _UNTIL_FREE.waits():
-            state = attempt()
-            if state is None:
+        for seconds in SOME_MOMENTS.waits():
+            if attempt() is None:
                 return
             self.context.wait(seconds)
         raise TransientFailure(f"slot `{slot}` is being read by somebody else")

@@ -6,6 +6,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 
+from hakiri.sources.cdc.failures import THERE_ALREADY
 from hakiri.sources.cdc.positions import REWIND, Position, lsn_text
 from hakiri.sources.cdc.server import Session, query
 from hakiri.sources.cdc.tables import SourceTable, quoted
@@ -92,7 +93,7 @@ def make_publication(session: Session, name: str, table: SourceTable, *, may_cre
     order = f"{quoted(name)} {{}} TABLE ONLY {table.quoted}"
     found = session.rows(query("publication"), _about(name, table))
     if may_create and not found:
-        session.order(f"CREATE PUBLICATION {order.format('FOR')}")
+        session.refusal(f"CREATE PUBLICATION {order.format('FOR')}", of=THERE_ALREADY)
     elif may_create and not found[0]["has_table"]:
         session.order(f"ALTER PUBLICATION {order.format('SET')}")  # the table was dropped and made anew
     return _publication(session, name, table)

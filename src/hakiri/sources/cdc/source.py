@@ -11,12 +11,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-import psycopg
-
-from hakiri.sources.cdc.failures import IN_USE, RIGHTS
+from hakiri.sources.cdc.failures import GONE, IN_USE, RIGHTS
 from hakiri.sources.cdc.positions import REWIND, Position, lsn_text
 from hakiri.sources.cdc.replay import replay
-from hakiri.sources.cdc.server import Server, Session, query
+from hakiri.sources.cdc.server import SOME_MOMENTS, Server, Session, query
 from hakiri.sources.cdc.slots import (
     Slot,
     find_slot,
@@ -173,42 +171,63 @@ def _server_state(session: Session) -> ServerState:
 
 
 def _snapshot(server: Server, session: Session, target: Target, names: Names, read: Read) -> Iterator[Batch]:
-    """The table at one place of the log, from which its slot has all changes.
-
-    A slot that is there already keeps at least as much: it is left as it is, whoever needs it, and another
-    one that ends at once gives the snapshot and its place.
-    """
+    """The table at one place of the log, from which its slot has all changes."""
     publication = make_publication(
         session,
         target.publication,
         target.table,
         may_create=names.may_create and names.publication is None,
     )
-    slot = find_slot(session, target.slot, target.state.database)
-    if slot is not None and slot.is_lost and names.may_create:
-        session.rows(query("drop_slot"), {"slot": target.slot})
-        slot = None
-    if slot is None and not names.may_create:
-        raise PermanentFailure(
-            f"there is no slot `{target.slot}`",
-            hint=f"SELECT pg_create_logical_replication_slot('{target.slot}', 'pgoutput')",
-        )
-    with server.replication(may_replicate=target.state.may_replicate) as replication:
-        exported = make_slot(replication, target.slot if slot is None else None)
-        enter_snapshot(session, exported.snapshot, target.table)
+    since = _enter_snapshot(server, session, target, may_create=names.may_create)
     table = find_table(session, names.schema, read.table)
     if table.file != target.table.file:
         # Rows of before such a change cannot be seen in any snapshot.
         raise TransientFailure(f"table `{read.table}` was rewritten when its snapshot was taken")
     columns = wanted_columns(table, read.schema)
-    position = _position(table, columns, exported.lsn, publication)
+    position = _position(table, columns, since, publication)
     held: Batch | None = None
     for rows in table_rows(session, table, columns):
         if held is not None:
             yield held
         held = Batch(rows=rows)
     if held is not None:
-        yield Batch(rows=held.rows, cursor=position.at(exported.lsn))
+        yield Batch(rows=held.rows, cursor=position.at(since))
+
+
+def _enter_snapshot(server: Server, session: Session, target: Target, *, may_create: bool) -> int:
+    """Have the session see one snapshot; the place in the log to which it belongs.
+
+    A new slot comes with its snapshot. One that is there already keeps at least as much: it is left as it
+    is, whoever needs it, and another one that ends at once gives the snapshot and its place.
+    """
+    for seconds in SOME_MOMENTS.waits():
+        slot = _usable_slot(session, target, may_create=may_create)
+        with server.replication(may_replicate=target.state.may_replicate) as replication:
+            exported = make_slot(replication, target.slot if slot is None else None)
+            if exported is not None and slot is not None:
+                # Whoever makes a slot in this moment may find its place only after ours.
+                slot = find_slot(session, target.slot, target.state.database)
+                is_kept = slot is not None and slot.confirmed is not None and slot.confirmed <= exported.lsn
+                exported = exported if is_kept else None
+            if exported is not None:
+                enter_snapshot(session, exported.snapshot, target.table)
+                return exported.lsn
+        session.context.wait(seconds)
+    raise TransientFailure(f"slot `{target.slot}` is being made by somebody else")
+
+
+def _usable_slot(session: Session, target: Target, *, may_create: bool) -> Slot | None:
+    """The slot, or None if there is none yet; one that has lost its changes is of use to nobody, and goes."""
+    slot = find_slot(session, target.slot, target.state.database)
+    if slot is not None and slot.is_lost and may_create:
+        session.refusal(query("drop_slot"), {"slot": target.slot}, of=(GONE, IN_USE))
+        return None
+    if slot is None and not may_create:
+        raise PermanentFailure(
+            f"there is no slot `{target.slot}`",
+            hint=f"SELECT pg_create_logical_replication_slot('{target.slot}', 'pgoutput')",
+        )
+    return slot
 
 
 def _changes(
@@ -225,7 +244,9 @@ def _changes(
             hint=REWIND,
         )
     if slot.confirmed != since.lsn:
-        session.when_free(target.slot, lambda: _advance_refused(session, target.slot, since.lsn))
+        # The cursor that was given is stored: the server may forget what came before it.
+        place = {"slot": target.slot, "lsn": lsn_text(since.lsn)}
+        session.when_free(target.slot, lambda: session.refusal(query("advance"), place, of=(IN_USE,)))
     position = _position(table, columns, since.lsn, since.publication)
     with (
         server.replication(may_replicate=target.state.may_replicate) as replication,
@@ -239,16 +260,6 @@ def _changes(
             columns=columns,
             position=position,
         )
-
-
-def _advance_refused(session: Session, slot: str, lsn: int) -> str | None:
-    """Let the server forget what was stored; the SQLSTATE if the slot is in use."""
-    with session.call():
-        try:
-            session.connection.execute(query("advance"), {"slot": slot, "lsn": lsn_text(lsn)})
-        except psycopg.errors.ObjectInUse:
-            return IN_USE
-    return None
 
 
 def _position(table: SourceTable, columns: Sequence[Column], lsn: int, publication: int) -> Position:

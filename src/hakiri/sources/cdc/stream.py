@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import psycopg
 from psycopg.pq import DiagnosticField, ExecStatus
 from psycopg.pq.abc import PGresult
 
@@ -51,17 +52,19 @@ class Exported:
     snapshot: str
 
 
-def make_slot(replication: Session, name: str | None) -> Exported:
-    """A new slot with the snapshot that belongs to it; without a name it ends with the session.
+def make_slot(replication: Session, name: str | None) -> Exported | None:
+    """A new slot with the snapshot that belongs to it, or None if there is one of this name already.
 
-    Waits until all transactions that are writing now have ended.
+    Without a name it ends with the session. Waits until all transactions that write now have ended.
     """
     pid = replication.connection.info.backend_pid
-    named = f"{quoted(name)}" if name is not None else f"hakiri_snapshot_{pid} TEMPORARY"
+    named = quoted(name) if name is not None else f"hakiri_snapshot_{pid} TEMPORARY"
+    command = f"CREATE_REPLICATION_SLOT {named} LOGICAL {PLUGIN} EXPORT_SNAPSHOT"
     with replication.call():
-        row = replication.connection.execute(
-            f"CREATE_REPLICATION_SLOT {named} LOGICAL {PLUGIN} EXPORT_SNAPSHOT".encode()
-        ).fetchone()
+        try:
+            row = replication.connection.execute(command).fetchone()
+        except psycopg.errors.DuplicateObject:
+            return None
     assert row is not None  # noqa: S101 - the command answers with one row
     return Exported(lsn=parse_lsn(row["consistent_point"]), snapshot=row["snapshot_name"])
 

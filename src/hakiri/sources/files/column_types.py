@@ -1,6 +1,6 @@
-"""Types in the footers of Parquet and ORC files: what Spark makes of them, and what several files have in common.
+"""Types in the footers of Parquet and ORC files: what Spark makes of them, and what files have in common.
 
-Files of one table may differ, by these rules and in no other way; NULL stands where a file has no such column:
+Files of one table may differ by these rules and in no other way; a column that a file lacks is NULL there:
 
 - whole numbers widen to the larger type, `float` to `double`, and whole numbers of up to 32 bits to `double`;
 - decimals widen until both fit, in at most 38 digits;
@@ -50,7 +50,7 @@ class Conflict(Exception):
     """Two types without one that holds both."""
 
 
-def type_in_spark(kind: pa.DataType, *, are_moments: bool) -> pa.DataType:
+def type_in_spark(kind: pa.DataType, *, are_moments: bool) -> pa.DataType:  # noqa: PLR0911 - one rule each
     """The type as Spark has it; raises Unsupported.
 
     `are_moments`: a time without a zone is one in UTC, as ORC and old Parquet files mean it.
@@ -83,7 +83,7 @@ def has_inside(kind: pa.DataType, wanted: Sequence[pa.DataType]) -> bool:
     return any(child in wanted or has_inside(child, wanted) for child in children)
 
 
-def common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType:
+def common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType:  # noqa: PLR0911 - one rule each
     """The narrowest type that holds all values of both; raises Conflict."""
     if one == other or pa.types.is_null(other):
         return one

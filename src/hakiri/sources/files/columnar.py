@@ -18,7 +18,6 @@ from hakiri.sources.files.config import FilesConfig
 from hakiri.sources.files.learning import Learnt, refuse_unknown
 from hakiri.sources.files.listing import FoundFile, unreadable
 from hakiri.sources.json_rows import type_text
-from hakiri.sources.json_rows.types import TIMESTAMP
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 READERS = 8
 MOST_ROWS = 32_768
-_NANOSECONDS = pa.timestamp("ns")
+_NANOSECONDS = (pa.timestamp("ns"), pa.timestamp("ns", "UTC"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,20 +158,24 @@ def _footer(file: FoundFile, schema: pa.Schema, rows: int, are_moments: set[str]
         is_ns = pa.types.is_timestamp(field.type) and field.type.unit == "ns"
         if is_ns and not is_moment:
             nanoseconds.add(field.name.casefold())
+        if has_inside(field.type, [pa.null()] if is_moment else [pa.null(), *_NANOSECONDS]):
+            raise _unsupported(field.name, file, str(field.type))
         try:
-            if has_inside(field.type, [pa.null()] if is_moment else [pa.null(), _NANOSECONDS]):
-                raise Unsupported(str(field.type))
             fields.append(pa.field(field.name, type_in_spark(field.type, are_moments=is_moment)))
         except Unsupported as unsupported:
-            raise SchemaIncompatible(
-                f"column `{field.name}` of `{file.name}` has the type {unsupported}, which Spark does not read",
-                hint="write the files with another type, or without the column",
-            ) from None
+            raise _unsupported(field.name, file, str(unsupported)) from None
     return Footer(
         schema=pa.schema(fields),
         rows=rows,
         untyped=frozenset(field.name.casefold() for field in fields if pa.types.is_null(field.type)),
         nanoseconds=frozenset(nanoseconds),
+    )
+
+
+def _unsupported(column: str, file: FoundFile, kind: str) -> SchemaIncompatible:
+    return SchemaIncompatible(
+        f"column `{column}` of `{file.name}` has the type {kind}, which Spark does not read",
+        hint="write the files with another type, or without the column",
     )
 
 

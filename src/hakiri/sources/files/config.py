@@ -45,7 +45,7 @@ def _globs(value: Any) -> Any:
             refuse_value(f"is `{glob}`, which is no glob: {problem}", 'write it as in path = "data/**/*.csv"')
     if len({TABLE_SIGN in glob for glob in globs}) > 1:
         refuse_value(f"has `{TABLE_SIGN}` in some globs only", "write it in all of them, or in none")
-    return globs
+    return tuple(globs)
 
 
 def _format(value: Any, info: ValidationInfo) -> Any:
@@ -108,7 +108,7 @@ def _header(value: Any) -> Any:
         )
     if len({name.casefold() for name in value}) < len(value):
         refuse_value("has a name twice", "give each column a name of its own")
-    return value
+    return tuple(value)
 
 
 def _encoding(value: Any) -> Any:
@@ -149,16 +149,16 @@ class FilesConfig(SourceConfig):
         "`{table}` stands for the table's name"
     )
     format: Annotated[Format, BeforeValidator(_format)] = Field(
-        default=None,  # type: ignore[assignment]  # the validator takes it from the ending
+        default=None,  # taken from the ending then
         validate_default=True,
-        description="csv, jsonl, parquet or orc; by default what the ending says, also before .gz, .bz2 and .zst",
+        description="csv, jsonl, parquet or orc; else as the ending says, also before .gz, .bz2 or .zst",
     )
     delimiter: Annotated[str, AfterValidator(_character), _CSV] = Field(
         default=",", description="what stands between the fields of a CSV; one character"
     )
     header: Annotated[bool | tuple[str, ...], BeforeValidator(_header), _CSV] = Field(
         default=True,
-        description="whether a CSV begins with the names of its columns; a list of names for one that does not",
+        description="whether a CSV begins with the names of its columns; if not, the names may stand here",
     )
     quote: Annotated[str, AfterValidator(_quote), _CSV] = Field(
         default='"',

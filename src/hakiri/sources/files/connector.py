@@ -41,6 +41,7 @@ FILE = "file"
 # A cursor names every file that was read: one after each of many files would be as much as the files squared.
 MOST_CURSORS = 100
 DEFAULT_TABLE = "files"
+_STEP = 1024
 
 
 class FilesConnector(NativeConnector):
@@ -52,7 +53,7 @@ class FilesConnector(NativeConnector):
     def __init__(self, config: FilesConfig, context: Context) -> None:
         super().__init__(config, context)
         self._format = _format(config)
-        # What was planned by `cursor_after` is what `frame` reads: a file that comes later is for the next run.
+        # `frame` reads what `cursor_after` has planned: a file that comes between them is for the next run.
         self._planned: tuple[Read, Selection] | None = None
         self._framed: list[tuple[Sequence[FoundFile], pa.Schema]] = []
 
@@ -127,7 +128,7 @@ class FilesConnector(NativeConnector):
         return self._format.frame(spark, selection.files, schema)
 
     def cursor_after(self, read: Read) -> Cursor | None:
-        """Every file that the read gives, as it is now. One that changes later is read again the next time."""
+        """Every file of the read as it is now. One that changes later is read again the next time."""
         selection = self._select(read)
         self._planned = (read, selection)
         return selection.cursor(selection.files)
@@ -196,7 +197,7 @@ def _format(config: FilesConfig) -> FileFormat:
 def _size(count: int) -> str:
     size = float(count)
     for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if size < 1024:
+        if size < _STEP:
             return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
-        size /= 1024
+        size /= _STEP
     return f"{size:.1f} TiB"

@@ -2,51 +2,71 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import re
-from codecs import getincrementaldecoder
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO, Literal, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, cast
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from hakiri.core.errors import Place
-from hakiri.sources.errors import UnreadableFile
+from hakiri.core.nearest import nearest
+from hakiri.sources.errors import SchemaIncompatible, UnreadableFile
 from hakiri.sources.files.config import FilesConfig
+from hakiri.sources.files.csv_heads import FIRST_BYTES, MOST_BYTES_OF_ROW, CsvLayout, read_head, records_in
 from hakiri.sources.files.csv_values import ColumnSketch, Misfit, values_of
 from hakiri.sources.files.learning import Columns, Learnt, refuse_unknown
 from hakiri.sources.files.listing import FoundFile
-from hakiri.sources.files.streams import BOM, PIECE, TextBytes, opened, position, share_of
+from hakiri.sources.files.streams import PIECE, TextBytes, opened, position, share_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.connect.session import SparkSession
 
-LineEnd: TypeAlias = Literal["\n", "\r\n", "\r"]
-
 MOST_BYTES_LOOKED_AT = 256 * 1024**2
-# A row does not fit into more: Arrow reads blocks, and a quote that is never closed would swallow a file.
-MOST_BYTES_OF_ROW = 8 * 1024**2
-FIRST_BYTES = 64 * 1024
 READERS = 8
+FILES_AT_ONCE = 512
 MOST_ROWS = 65_536
 RAGGED = "a line has more or fewer fields than the header"
 _ROW_NUMBER = re.compile(r"Row #(\d+)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CsvLayout:
-    """How a file is written: the names as they stand in it, the columns they are, and how its lines end."""
+class _TableSketch:
+    """What is known of a table's columns so far."""
 
-    raw_names: tuple[str, ...]
-    columns: tuple[str, ...]
-    line_end: LineEnd
+    def __init__(self, config: FilesConfig) -> None:
+        self._columns: Columns[ColumnSketch] = Columns(ColumnSketch)
+        self._null_values = config.null_values
+        self._declared = config.declared
+        self._is_declared = {name.casefold() for name in self._declared.names}.__contains__
+        self.rows = 0
+
+    def add_columns(self, layout: CsvLayout) -> None:
+        for name in layout.columns:
+            self._columns.at(name)
+
+    def add(self, batch: pa.RecordBatch, layout: CsvLayout) -> None:
+        self.rows += batch.num_rows
+        for name, texts in zip(layout.columns, batch.columns, strict=True):
+            if not self._is_declared(name.casefold()):
+                self._columns.at(name).add(texts, self._null_values)
+
+    def schema(self) -> pa.Schema:
+        """The columns; raises SchemaIncompatible for a declared one that no file has."""
+        types = {name: seen.type for name, seen in self._columns.items()}
+        names = {name.casefold(): name for name in types}
+        for declared in self._declared:
+            if declared.name.casefold() not in names:
+                meant = nearest(declared.name, types)
+                raise SchemaIncompatible(
+                    f"column `{declared.name}` is declared, and no file has it",
+                    hint=f"did you mean `{meant}`?" if meant else "remove it from `columns`",
+                )
+            types[names[declared.name.casefold()]] = declared.type
+        return pa.schema(list(types.items()))
 
 
 class CsvFiles:
@@ -59,57 +79,68 @@ class CsvFiles:
 
     def layouts(self, files: Sequence[FoundFile]) -> list[CsvLayout | None]:
         """The layout of each file; None for an empty one."""
-        with ThreadPoolExecutor(READERS) as readers:
-            return list(readers.map(self.layout, files))
+        return [layout for layout, _ in self._heads(files)]
 
     def layout(self, file: FoundFile) -> CsvLayout | None:
         """Raises UnreadableFile for a header that is none."""
-        with self._text(file) as (text, _):
-            start = _first_record(io.BufferedReader(text, FIRST_BYTES), file, self.config.quote)
-        if start is None:
-            return None
-        record, line_end = start
-        fields = next(csv.reader([record], delimiter=self.config.delimiter, **_quoting(self.config)))
-        header = self.config.header
-        if header is True:
-            columns = [name.strip() or f"c{number}" for number, name in enumerate(fields, start=1)]
-        else:
-            columns = list(header) if header else [f"c{number}" for number in range(1, len(fields) + 1)]
-            fields = columns
-        twice = [name for name, count in Counter(map(str.casefold, columns)).items() if count > 1]
-        if twice:
-            raise UnreadableFile(
-                file.name, f"its header has `{twice[0]}` more than once", Place(file.name, 1)
-            )
-        return CsvLayout(raw_names=tuple(fields), columns=tuple(columns), line_end=line_end)
+        return self._head(file)[0]
 
     def learn(self, files: Sequence[FoundFile]) -> Learnt:
-        """The columns of all files in the order in which they first appear, with the types of their fields."""
-        columns: Columns[ColumnSketch] = Columns(ColumnSketch)
-        declared = {field.name.casefold(): field.type for field in self.config.declared}
-        total, rows, bytes_read = sum(file.size for file in files), 0, 0
-        for file, layout in zip(files, self.layouts(files), strict=True):
-            if layout is None:
-                continue
-            sketches = [columns.at(name) for name in layout.columns]
-            share = share_of(file.size, total, MOST_BYTES_LOOKED_AT)
-            with self._batches(file, layout) as (batches, raw):
-                for batch in batches:
-                    rows += batch.num_rows
-                    for name, sketch, texts in zip(layout.columns, sketches, batch.columns, strict=True):
-                        if name.casefold() not in declared:
-                            sketch.add(texts, self.config.null_values)
-                    if share is not None and position(raw) >= share:
-                        break
-                bytes_read += min(position(raw), file.size)
-        schema = pa.schema(
-            [(name, declared.get(name.casefold(), sketch.type)) for name, sketch in columns.items()]
-        )
-        estimate = rows * total // bytes_read if bytes_read else 0
-        return Learnt(schema=schema, estimated_rows=estimate if bytes_read < total else rows)
+        """The columns of all files in the order in which they first appear, with their types."""
+        sketch = _TableSketch(self.config)
+        total, bytes_read = sum(file.size for file in files), 0
+        for start in range(0, len(files), FILES_AT_ONCE):
+            some = files[start : start + FILES_AT_ONCE]
+            small: dict[CsvLayout, list[tuple[FoundFile, bytes]]] = {}
+            for file, (layout, body) in zip(some, self._heads(some), strict=True):
+                share = share_of(file.size, total, MOST_BYTES_LOOKED_AT)
+                if layout is None:
+                    continue
+                sketch.add_columns(layout)
+                if body is not None and share is None:
+                    small.setdefault(layout, []).append((file, body))
+                    bytes_read += file.size
+                else:
+                    bytes_read += self._look_at(file, layout, sketch, share)
+            for layout, bodies in small.items():
+                self._look_at_small(bodies, layout, sketch)
+        estimate = sketch.rows if bytes_read >= total else sketch.rows * total // max(bytes_read, 1)
+        return Learnt(schema=sketch.schema(), estimated_rows=estimate)
+
+    def _look_at(self, file: FoundFile, layout: CsvLayout, sketch: _TableSketch, share: int | None) -> int:
+        """Look at a file up to the share of it; how many of its bytes were read."""
+        with self._batches(file, layout) as (batches, raw):
+            for batch in batches:
+                sketch.add(batch, layout)
+                if share is not None and position(raw) >= share:
+                    break
+            return min(position(raw), file.size)
+
+    def _look_at_small(
+        self, bodies: Sequence[tuple[FoundFile, bytes]], layout: CsvLayout, sketch: _TableSketch
+    ) -> None:
+        """Look at files as if they were one: opening thousands of them one by one takes a minute."""
+        whole = b"\n".join(body for _, body in bodies)
+        try:
+            with self._reader(io.BytesIO(whole), layout, has_header=False, most_bytes=len(whole)) as reader:
+                batches = list(reader)
+        except pa.ArrowInvalid:
+            for file, _ in bodies:
+                self._look_at(file, layout, sketch, None)
+            return
+        for batch in batches:
+            sketch.add(batch, layout)
+
+    def _heads(self, files: Sequence[FoundFile]) -> Iterator[tuple[CsvLayout | None, bytes | None]]:
+        with ThreadPoolExecutor(READERS) as readers:
+            yield from readers.map(self._head, files)
+
+    def _head(self, file: FoundFile) -> tuple[CsvLayout | None, bytes | None]:
+        with self._text(file) as (text, _):
+            return read_head(cast("BinaryIO", io.BufferedReader(text, FIRST_BYTES)), file, self.config)
 
     def batches(self, file: FoundFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """The rows in this schema. Raises UnreadableFile with the line of the first field that does not fit."""
+        """The rows in this schema. Raises UnreadableFile with the line of the first misfit."""
         layout = self.layout(file)
         if layout is None:
             return
@@ -149,35 +180,43 @@ class CsvFiles:
     ) -> Iterator[tuple[Iterator[pa.RecordBatch], BinaryIO]]:
         """The fields as texts, by position; only what is not quoted and empty is null."""
         with self._text(file) as (text, raw):
+            most = MOST_BYTES_OF_ROW if file.compression else min(MOST_BYTES_OF_ROW, 4 * file.size)
             try:
-                reader = pa_csv.open_csv(
+                with self._reader(
                     io.BufferedReader(text, PIECE),
-                    read_options=pa_csv.ReadOptions(
-                        use_threads=False,
-                        block_size=MOST_BYTES_OF_ROW,
-                        column_names=None if self.config.header is True else list(layout.columns),
-                    ),
-                    parse_options=pa_csv.ParseOptions(
-                        delimiter=self.config.delimiter,
-                        quote_char=self.config.quote or False,
-                        newlines_in_values=self.config.multiline,
-                    ),
-                    convert_options=pa_csv.ConvertOptions(
-                        column_types=dict.fromkeys(layout.raw_names, pa.string()),
-                        strings_can_be_null=True,
-                        null_values=[""],
-                        quoted_strings_can_be_null=False,
-                    ),
-                )
-                with reader:
+                    layout,
+                    has_header=self.config.header is True,
+                    most_bytes=most,
+                ) as reader:
                     yield self._cut(reader, file, text), raw
             except pa.ArrowInvalid as error:
                 self._refuse(file, str(error))
 
+    def _reader(self, text: Any, layout: CsvLayout, *, has_header: bool, most_bytes: int) -> Any:
+        return pa_csv.open_csv(
+            text,
+            read_options=pa_csv.ReadOptions(
+                use_threads=False,
+                block_size=max(most_bytes, 1) + 1,
+                column_names=None if has_header else list(layout.columns),
+            ),
+            parse_options=pa_csv.ParseOptions(
+                delimiter=self.config.delimiter,
+                quote_char=self.config.quote or False,
+                newlines_in_values=self.config.multiline,
+            ),
+            convert_options=pa_csv.ConvertOptions(
+                column_types=dict.fromkeys((*layout.raw_names, *layout.columns), pa.string()),
+                strings_can_be_null=True,
+                null_values=[""],
+                quoted_strings_can_be_null=False,
+            ),
+        )
+
     def _cut(
         self, batches: Iterator[pa.RecordBatch], file: FoundFile, text: TextBytes
     ) -> Iterator[pa.RecordBatch]:
-        """The batches in pieces; after the last one raises UnreadableFile for a quote that is never closed."""
+        """The batches in pieces; at the end raises UnreadableFile for a quote that is never closed."""
         rows, last = 0, None
         for batch in batches:
             for start in range(0, batch.num_rows, MOST_ROWS):
@@ -223,7 +262,7 @@ class CsvFiles:
         """The line at which a row begins, counted as editors do; rows of the header do not count."""
         with self._text(file) as (text, _):
             lines = io.TextIOWrapper(io.BufferedReader(text), encoding="utf-8", errors="replace", newline="")
-            records = csv.reader(lines, delimiter=self.config.delimiter, **_quoting(self.config))
+            records = records_in(lines, self.config)
             before = 0
             wanted = row + (1 if self.config.header is True else 0)
             for record in records:
@@ -233,42 +272,3 @@ class CsvFiles:
                     wanted -= 1
                 before = records.line_num
         return None
-
-
-def _quoting(config: FilesConfig) -> dict[str, object]:
-    return {"quotechar": config.quote} if config.quote else {"quoting": csv.QUOTE_NONE}
-
-
-def _first_record(text: BinaryIO, file: FoundFile, quote: str) -> tuple[str, LineEnd] | None:
-    """The first row that is not empty, as it stands there, and how its line ends."""
-    head = b""
-    while len(head) <= MOST_BYTES_OF_ROW:
-        piece = text.read(max(FIRST_BYTES, len(head)))
-        head += piece
-        # A decoder that is not told of the end takes a character that is cut in two.
-        known = getincrementaldecoder("utf-8")().decode(head.removeprefix(BOM)).lstrip("\r\n")
-        end = _end_of_record(known, quote)
-        # A carriage return at the very end may be half of a line end.
-        if end is not None and (end + 1 < len(known) or not piece):
-            return known[:end], _line_end(known, end)
-        if not piece:
-            return (known, "\n") if known else None
-    raise UnreadableFile(
-        file.name, f"its first row is longer than {MOST_BYTES_OF_ROW} bytes", Place(file.name, 1)
-    )
-
-
-def _end_of_record(text: str, quote: str) -> int | None:
-    is_quoted = False
-    for sign in re.finditer(rf"[\r\n{re.escape(quote)}]", text):
-        if sign[0] == quote:
-            is_quoted = not is_quoted
-        elif not is_quoted:
-            return sign.start()
-    return None
-
-
-def _line_end(text: str, end: int) -> LineEnd:
-    if text[end] == "\n":
-        return "\n"
-    return "\r\n" if text[end + 1 : end + 2] == "\n" else "\r"

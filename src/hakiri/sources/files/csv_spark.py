@@ -15,7 +15,6 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from hakiri.sources.files.csv_values import (
     BLANKS,
-    FALSE,
     LENGTH_TO_MINUTES,
     OFFSET,
     REPLACEMENT,
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
 
     from hakiri.sources.files.config import FilesConfig
-    from hakiri.sources.files.csv_files import CsvLayout
+    from hakiri.sources.files.csv_heads import CsvLayout
     from hakiri.sources.files.listing import FoundFile
 
 # What stands for a field that is empty and not quoted, so that `""` can be told from it.
@@ -138,8 +137,7 @@ def _checked_text(text: Column, column: str, config: FilesConfig, *, is_last: bo
 
 def _parsed(text: Column, field: pa.Field) -> Column:
     if field.type == pa.bool_():
-        lower = F.lower(text)
-        return F.when(lower.isin(list(TRUE)), F.lit(True)).when(lower.isin(list(FALSE)), F.lit(False))
+        return F.lower(text).isin(list(TRUE))
     if field.type == TIMESTAMP:
         return _moment(text).try_cast("timestamp")
     value = text.try_cast(spark_type(field.type, field.name))

@@ -1,4 +1,4 @@
-"""What Spark says of a file that it cannot read, in words that help to mend it, and without the data in it."""
+"""What Spark says of a file that it cannot read, in words that help to mend it and hold no data."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CAUSES = {
     "Unescaped quote character": "a quoted field goes on after its closing quote",
     "[MALFORMED_CSV_RECORD]": "a line has more or fewer fields than the header",
     "CSV header does not conform": "it was changed while it was read",
-    "ChecksumException": "its checksum file, of the same name with a dot before and .crc after, does not fit it",
+    "ChecksumException": "it is not what its checksum file says, a hidden one beside it that ends in .crc",
     "maximum number of characters allowed": "a field is too long, or a quote is never closed",
 }
 _UNKNOWN = "Spark does not read it"

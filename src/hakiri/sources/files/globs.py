@@ -40,7 +40,7 @@ def for_table(glob: str, table: str) -> str:
 
 
 def table_names(glob: str, paths: Iterable[str]) -> set[str]:
-    """What stands in the place of `{table}` in these paths, which the glob with `*` in its place has found."""
+    """What stands for `{table}` in these paths, which the glob with `*` in its place has found."""
     before, _, after = glob.partition(TABLE_SIGN)
     pattern = re.compile(f"{_as_regex(before)}(?P<table>[^/]+?){_as_regex(after.replace(TABLE_SIGN, '*'))}")
     return {found["table"] for path in paths if (found := pattern.fullmatch(path))}
@@ -52,39 +52,39 @@ def fixed_folder(glob: str) -> str:
     return plain[-1].partition(".")[0] if plain else ""
 
 
-def matches(root: str, glob: str) -> Iterator[os.DirEntry[str]]:
-    """Every file that the glob matches, links to files too; a relative one starts at `root`.
+def matches(root: str, glob: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """Every file that the glob matches, with its path as the glob has it; links to files are files.
 
-    Raises OSError for a folder that cannot be listed.
+    A relative glob starts at `root`. Raises OSError for a folder that cannot be listed.
     """
     parts = _parts_of(glob)
     if parts[-1] == ANY_DEPTH:
         parts.append("*")
-    start = "/" if glob.startswith("/") else root
-    yield from _walk(start, parts)
+    start, shown = ("/", "/") if glob.startswith("/") else (root, "")
+    yield from _walk(start, shown, parts)
 
 
-def _walk(folder: str, parts: list[str]) -> Iterator[os.DirEntry[str]]:
+def _walk(folder: str, shown: str, parts: list[str]) -> Iterator[tuple[str, os.DirEntry[str]]]:
     part, rest = parts[0], parts[1:]
     if part == ANY_DEPTH:
-        yield from _walk(folder, rest)
+        yield from _walk(folder, shown, rest)
         for entry in _entries(folder):
             # Links to folders are not followed: they may lead back.
             if entry.is_dir(follow_symlinks=False) and not is_hidden(entry.name):
-                yield from _walk(entry.path, parts)
+                yield from _walk(entry.path, f"{shown}{entry.name}/", parts)
     elif not rest:
         fits = re.compile(translate(part)).match
         for entry in _entries(folder):
             if fits(entry.name) and not is_hidden(entry.name) and (entry.is_file() or _leads_nowhere(entry)):
-                yield entry
+                yield f"{shown}{entry.name}", entry
     elif not _MAGIC.search(part):
-        yield from _walk(os.path.join(folder, part), rest)
+        yield from _walk(os.path.join(folder, part), f"{shown}{part}/", rest)
     else:
         fits = re.compile(translate(part)).match
         for entry in _entries(folder):
             is_meant = not is_hidden(entry.name) or part[0] == entry.name[0]
             if fits(entry.name) and is_meant and entry.is_dir():
-                yield from _walk(entry.path, rest)
+                yield from _walk(entry.path, f"{shown}{entry.name}/", rest)
 
 
 def is_hidden(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""JSON Lines: one JSON object a line, into rows by the rules of `json_rows`; what does not fit is in `_extra`.
+"""JSON Lines: an object a line, into rows by the rules of `json_rows`; what does not fit is in `_extra`.
 
 Spark reads and splits the lines, and a task makes rows of them here: Spark's own JSON reader drops unknown
 fields without a word. Lines that fit the schema as they are go through Arrow's reader, which takes about as
@@ -72,7 +72,8 @@ class JsonLines:
         for file in files:
             share = share_of(file.size, total, MOST_BYTES_LOOKED_AT)
             before = read = 0
-            for lines, read in self._lines(file, share):
+            for lines, so_far in self._lines(file, share):
+                read = so_far
                 # What Arrow can read into the schema as it is brings nothing new.
                 fitting_rows = fitting(lines, seen)
                 if fitting_rows is None:
@@ -133,7 +134,7 @@ def rows_of(lines: pa.Array, schema: pa.Schema) -> pa.RecordBatch:
     return settle(records, schema, with_extra=EXTRA_COLUMN in schema.names)
 
 
-def fitting(lines: pa.Array, schema: pa.Schema) -> pa.RecordBatch | None:
+def fitting(lines: pa.Array, schema: pa.Schema) -> pa.RecordBatch | None:  # noqa: PLR0911 - one doubt each
     """The rows, if every line is an object that fits the schema as it is; else, or in doubt, None."""
     plain = pa.schema([field for field in schema if field.name != EXTRA_COLUMN])
     if not len(plain) or not all(_is_plain(field.type) for field in plain):
@@ -227,7 +228,8 @@ def _refuse_equal_names(schema: pa.Schema) -> None:
 
 
 def _sent(schema: pa.Schema) -> bytes:
-    return schema.serialize().to_pybytes()
+    sent: bytes = schema.serialize().to_pybytes()
+    return sent
 
 
 def _rows_in_task(

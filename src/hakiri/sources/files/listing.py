@@ -64,9 +64,8 @@ def list_files(root: Path, globs: Sequence[str]) -> list[FoundFile]:
     found: dict[str, FoundFile] = {}
     for glob in globs:
         try:
-            for entry in matches(str(root), glob):
-                file = _found(entry.path, root, is_absolute=glob.startswith("/"))
-                found[file.name] = file
+            for name, entry in matches(str(root), glob):
+                found[name] = _found(name, entry)
         except PermissionError as error:
             raise UnreadableFile(_shown(str(error.filename), root), "permission denied") from error
     if not found:
@@ -74,22 +73,20 @@ def list_files(root: Path, globs: Sequence[str]) -> list[FoundFile]:
     return [found[name] for name in sorted(found)]
 
 
-def _found(path: str, root: Path, *, is_absolute: bool) -> FoundFile:
-    name = path if is_absolute else os.path.relpath(path, root)
+def _found(name: str, entry: os.DirEntry[str]) -> FoundFile:
     try:
         name.encode()
     except UnicodeEncodeError:
         raise UnreadableFile(ascii(name), "its name is not UTF-8") from None
+    if ":" in entry.name:
+        raise UnreadableFile(name, "Spark reads no file with `:` in its name", Place(name))
+    if entry.name.endswith(NOT_UNPACKED):
+        raise UnreadableFile(name, f"{os.path.splitext(name)[1]} is not unpacked", Place(name))
     try:
-        seen = os.stat(path)
+        seen = entry.stat()
     except OSError as error:
         raise UnreadableFile(name, "it is a link to nothing", Place(name)) from error
-    base = os.path.basename(path)
-    if ":" in base:
-        raise UnreadableFile(name, "Spark reads no file with `:` in its name", Place(name))
-    if base.endswith(NOT_UNPACKED):
-        raise UnreadableFile(name, f"{os.path.splitext(base)[1]} is not unpacked", Place(name))
-    return FoundFile(name=name, path=path, size=seen.st_size, mtime_ns=seen.st_mtime_ns)
+    return FoundFile(name=name, path=entry.path, size=seen.st_size, mtime_ns=seen.st_mtime_ns)
 
 
 def select_files(
@@ -102,7 +99,7 @@ def select_files(
     """The files that the cursor has not seen, or not as they are now.
 
     Files that are gone stay in the cursor: a folder that is not mounted today is no reason to read it again
-    tomorrow. Raises PermanentFailure for a cursor that is none of ours, and for a changed file if it must not.
+    tomorrow. Raises PermanentFailure for a cursor that is none of ours, and for a change that may not be.
     """
     known = _known_of(cursor)
     fresh_since = int(now.timestamp() * 1e9) - FRESH_NANOSECONDS

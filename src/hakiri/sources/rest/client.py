@@ -5,6 +5,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -62,7 +63,7 @@ class Client:
             "User-Agent": f"hakiri/{__version__}",
             **{name: value.fill(context.secrets) for name, value in config.headers.items()},
         }
-        self._http = httpx2.Client(timeout=TIMEOUT, follow_redirects=False)
+        self._http = httpx2.Client(timeout=TIMEOUT, follow_redirects=False, verify=_trust(config))
         self._signer = signer_for(config.auth, context.secrets, context.clock, self._token_document)
 
     def close(self) -> None:
@@ -199,6 +200,18 @@ class Client:
             return parse_json(response.content)
         except BadJson:
             return None
+
+
+def _trust(config: RestConfig) -> ssl.SSLContext | bool:
+    """What certificates are checked by; to load it takes longer than most answers do."""
+    token_url = config.auth.token_url if config.auth is not None else None
+    urls = (config.base_url, token_url or "")
+    return _trusted() if any(url.startswith("https:") for url in urls) else False
+
+
+@cache
+def _trusted() -> ssl.SSLContext:
+    return httpx2.create_ssl_context()
 
 
 def _has_cause(error: BaseException, kind: type[BaseException]) -> bool:

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
+from hakiri.core.canonical import canonical_json
 from hakiri.core.grammar import BadText
 from hakiri.core.nearest import nearest
 from hakiri.manifest.fields import DurationText, OrShort, RateText, SourceTable
@@ -252,8 +253,14 @@ class Resource(SourceConfig):
         return self
 
 
-def _from_type(text: str) -> Pagination:
-    return Pagination(type=text)  # type: ignore[arg-type]  # the next line of defence is pydantic
+def _from_type(text: Any) -> Pagination:
+    needed, _ = Pagination.takes()[text]
+    if needed:
+        refuse_value(
+            f"of type `{text}` lacks `{needed[0]}`",
+            f'write it as in pagination = {{ type = "{text}", {needed[0]} = "…" }}',
+        )
+    return Pagination(type=text)
 
 
 def _from_name(text: str) -> Resource:
@@ -315,6 +322,11 @@ class RestConfig(SourceConfig):
 
     def pagination_of(self, resource: Resource) -> Pagination:
         return resource.pagination or self.pagination
+
+
+def config_from(data: Mapping[str, Any]) -> RestConfig:
+    """The config that a manifest with this data would give; for connectors of one service."""
+    return RestConfig.model_validate_json(canonical_json(data))
 
 
 def _listed(keys: tuple[str, ...]) -> str:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from hakiri.sources.contract import Context, Extent
 from hakiri.sources.errors import PermanentFailure, ReadFailed, SchemaIncompatible, TransientFailure
 from hakiri.sources.sql.config import SqlConfig
-from hakiri.sources.sql.database_files import refuse_other_files
+from hakiri.sources.sql.database_files import foreign_file, refuse_no_file
 from hakiri.sources.sql.duck_types import column_of
 from hakiri.sources.sql.reading import looked_up_extent
 from hakiri.sources.sql.relations import Column, Relation, quoted, text_literal
@@ -59,17 +59,14 @@ class DuckDatabase:
     @contextmanager
     def session(self, snapshot: str | None = None) -> Iterator[DuckSession]:
         shown = self._config.shown_file
-        refuse_other_files(self._file, shown, offset=_MAGIC_OFFSET, magic=_MAGIC, program="DuckDB")
+        refuse_no_file(self._file, shown)
         try:
             with self._context.budget.turn():
                 connection = duckdb.connect(
                     str(self._file), read_only=True, config={"autoinstall_known_extensions": "false"}
                 )
         except duckdb.Error as error:
-            raise TransientFailure(
-                f"`{shown}` cannot be opened now: {_words(error)}",
-                hint="see that no other process has it open for writing, and run it again",
-            ) from error
+            raise self._refusal(error) from error
         try:
             yield DuckSession(connection, self._config, self._context)
         finally:
@@ -82,6 +79,22 @@ class DuckDatabase:
 
     def close(self) -> None:
         """Nothing is kept."""
+
+    def _refusal(self, error: duckdb.Error) -> ReadFailed:
+        shown = self._config.shown_file
+        try:
+            with self._file.open("rb") as opened:
+                start = opened.read(_MAGIC_OFFSET + len(_MAGIC))
+        except OSError as denied:
+            return PermanentFailure(
+                f"`{shown}` cannot be opened: {denied.strerror}", hint="check the rights of the file"
+            )
+        if start[_MAGIC_OFFSET:] != _MAGIC:
+            return foreign_file(shown, "DuckDB")
+        return TransientFailure(
+            f"`{shown}` cannot be opened now: {_words(error)}",
+            hint="see that no other process has it open for writing, and run it again",
+        )
 
 
 class DuckSession:

@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-import adbc_driver_postgresql  # type: ignore[import-untyped]
+import adbc_driver_postgresql
 import pyarrow as pa
 from adbc_driver_manager import AdbcConnection, AdbcDatabase, AdbcStatement, Error
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -15,21 +18,36 @@ from adbc_driver_manager import Error
 from hakiri.sources.contract import Context, Extent
 from hakiri.sources.errors import PermanentFailure, ReadFailed, TransientFailure
 from hakiri.sources.sql.config import SqlConfig
-from hakiri.sources.sql.database_files import refuse_other_files
+from hakiri.sources.sql.database_files import foreign_file, refuse_no_file
 from hakiri.sources.sql.databases import BATCH_BYTES
 from hakiri.sources.sql.reading import looked_up_extent
 from hakiri.sources.sql.relations import Column, Relation, quoted, text_literal
 from hakiri.sources.sql.selects import Select
 from hakiri.sources.sql.sqlite_types import column_of, first_value
 
-_MAGIC = b"SQLite format 3\0"
 _FEWEST_ROWS, _MOST_ROWS, _ROWS_OF_A_VIEW = 256, 65_536, 8_192
-_BUSY_SECONDS = 5.0
-# Primary result codes of SQLite that another try may not meet.
+_ASK = """
+import sqlite3, sys
+try:
+    for _ in sqlite3.connect(sys.argv[1], uri=True).execute(sys.argv[2]):
+        pass
+    print(sqlite3.SQLITE_OK)
+except sqlite3.Error as error:
+    print(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF)
+"""
+# Primary result codes that another try may not meet; if all was well this time, it was one of them.
 _PASSING = frozenset(
-    {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOMEM,
-     sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_SCHEMA}
-)  # fmt: skip
+    {
+        sqlite3.SQLITE_OK,
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_INTERRUPT,
+        sqlite3.SQLITE_PROTOCOL,
+        sqlite3.SQLITE_SCHEMA,
+    }
+)
 
 
 class SqliteDatabase:
@@ -42,7 +60,7 @@ class SqliteDatabase:
 
     @contextmanager
     def session(self, snapshot: str | None = None) -> Iterator[SqliteSession]:
-        refuse_other_files(self._file, self._config.shown_file, offset=0, magic=_MAGIC, program="SQLite")
+        refuse_no_file(self._file, self._config.shown_file)
         uri = f"file:{quote(str(self._file))}?mode=ro"
         try:
             with self._context.budget.turn():
@@ -85,35 +103,36 @@ class SqliteDatabase:
         return self._file.stat().st_size
 
     def _failure(self, error: Exception, query: str) -> ReadFailed:
-        """What went wrong, by SQLite's result code.
-
-        The driver keeps the code to itself. So Python's own SQLite is asked the same, which tells it.
-        """
-        words = str(error).strip().partition("\n")[0]
-        code = self._code_of(query)
-        if code is None or code & 0xFF in _PASSING:
+        """What went wrong, by SQLite's result code."""
+        shown, words = self._config.shown_file, str(error).strip().partition("\n")[0]
+        with self._context.budget.turn():
+            code = result_code(self._file, query)
+        if code == sqlite3.SQLITE_NOTADB:
+            return foreign_file(shown, "SQLite")
+        if code in _PASSING:
             return TransientFailure(
-                f"`{self._config.shown_file}` cannot be read now: {words}",
+                f"`{shown}` cannot be read now: {words} (SQLite {code})",
                 hint="see that nobody holds the file locked, and run it again",
             )
         return PermanentFailure(
-            f"`{self._config.shown_file}` cannot be read: {words} (SQLite {code})",
-            hint="`PRAGMA integrity_check` says whether the file is damaged",
+            f"`{shown}` cannot be read: {words} (SQLite {code})",
+            hint="check the rights of the file; `PRAGMA integrity_check` says whether it is damaged",
         )
 
-    def _code_of(self, query: str) -> int | None:
-        """With which result code the query ends, or None if it does not fail this time."""
-        uri = f"file:{quote(str(self._file))}?mode=ro"
-        try:
-            with (
-                self._context.budget.turn(),
-                closing(sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS)) as connection,
-            ):
-                for _ in connection.execute(query):
-                    continue
-        except sqlite3.Error as error:
-            return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
-        return None
+
+def result_code(file: Path, query: str) -> int:
+    """With which result code of SQLite a query ends.
+
+    The driver keeps the code to itself, so Python's own SQLite is asked the same. It is another library on
+    the same file, and would give up the locks of all others in its process: so it gets one of its own.
+    """
+    asked = subprocess.run(
+        [sys.executable, "-I", "-c", _ASK, f"file:{quote(str(file))}?mode=ro", query],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return int(asked.stdout or sqlite3.SQLITE_ERROR)
 
 
 class SqliteSession:

@@ -85,10 +85,7 @@ def _check_alias(reading: Reading, item: Item, name: str, token: Token) -> None:
     If the alias is computed from a column of its own name, that column must be there; and no aggregate can
     be a group.
     """
-    if has_aggregate(item.node):
-        return
-    own = (nodes.column_parts(part) for part in nodes.everything_in(item.node))
-    if not any(parts and parts[-1].lower() == name.lower() for parts in own):
+    if not has_aggregate(item.node) and not item.mentions(name):
         reading.cursor.fail(
             f"`{name}` may be the alias or a column", "repeat the expression, or write its number", token
         )

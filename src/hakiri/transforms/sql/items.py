@@ -34,6 +34,11 @@ class Item:
     def expression(self) -> Expression:
         return nodes.named(self.node, *self.names) if self.names else self.node
 
+    def mentions(self, name: str) -> bool:
+        """Whether the item is computed from a column of this name, which must then be there."""
+        columns = (nodes.column_parts(part) for part in nodes.everything_in(self.node))
+        return any(parts and parts[-1].lower() == name.lower() for parts in columns)
+
     @property
     def is_star(self) -> bool:
         return self.node.HasField("unresolved_star")

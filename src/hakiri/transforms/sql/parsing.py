@@ -10,6 +10,7 @@ from hakiri.transforms.sql.expressions import read_named
 from hakiri.transforms.sql.nodes import messages
 from hakiri.transforms.sql.queries import continue_query, read_query
 from hakiri.transforms.sql.reading import Reading
+from hakiri.transforms.sql.relations import with_qualifiers
 from hakiri.transforms.sql.scopes import Scope
 from hakiri.transforms.sql.types import read_type
 
@@ -45,9 +46,8 @@ def type_plan(text: str) -> DataType:
 
 def _query(cursor: Cursor, tables: Collection[str] | None) -> Relation:
     known = None if tables is None else {name.lower(): name for name in tables}
-    return read_query(
-        Scope(cursor=cursor, read_query=read_query, continue_query=continue_query, tables=known)
-    )
+    scope = Scope(cursor=cursor, read_query=read_query, continue_query=continue_query, tables=known)
+    return with_qualifiers(read_query(scope))
 
 
 def _read(text: str, read: Callable[[Cursor], _Plan]) -> _Plan:

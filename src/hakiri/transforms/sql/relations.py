@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from hakiri.transforms.sql.nodes import messages
+from hakiri.transforms.sql.nodes import messages, name_parts
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
@@ -165,3 +165,25 @@ def renumber(made: Relation, offset: int) -> None:
         is_plan = name == "spark.connect.RelationCommon" and message.HasField("plan_id")
         if is_plan or name == "spark.connect.SubqueryExpression":
             message.plan_id += offset  # type: ignore[attr-defined]
+
+
+def with_qualifiers(made: Relation) -> Relation:
+    """Give a table that columns name (`input.id`) its name as an alias: what is read in its place has none."""
+    dotted = set()
+    for message in messages_in(made):
+        name = message.DESCRIPTOR.full_name
+        if name == "spark.connect.Expression.UnresolvedAttribute":
+            parts = name_parts(message.unparsed_identifier)  # type: ignore[attr-defined]
+            dotted |= {parts[0].lower()} if len(parts) > 1 else set()
+        elif name == "spark.connect.Expression.UnresolvedStar":
+            dotted |= {part.lower() for part in name_parts(message.unparsed_target)[:1]}  # type: ignore[attr-defined]
+    reads = [
+        cast("Relation", message)
+        for message in messages_in(made)
+        if message.DESCRIPTOR.full_name == "spark.connect.Relation" and message.HasField("read")
+    ]
+    for read in reads:
+        name = name_parts(read.read.named_table.unparsed_identifier)[-1]
+        if name.lower() in dotted:
+            read.CopyFrom(aliased(read, name))
+    return made

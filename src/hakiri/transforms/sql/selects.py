@@ -40,6 +40,8 @@ class Select:
     having_subqueries: tuple[Relation, ...]
 
     def plan(self, orders: Sequence[Order] = ()) -> Relation:
+        if self.is_distinct:
+            self._check_distinct(orders)
         inner = () if self.is_distinct or self.qualify is not None else tuple(orders)
         outer = () if inner else tuple(orders)
         qualify, items, hidden = self.qualify, self.items, []
@@ -65,6 +67,21 @@ class Select:
         if self.is_distinct:
             made = relations.distinct(made)
         return relations.sorted_by(made, outer) if outer else made
+
+    def _check_distinct(self, orders: Sequence[Order]) -> None:
+        """Spark's Deduplicate would sort by a column outside the result, of any of the rows it drops."""
+        names = {item.name.lower() for item in self.items if item.name}
+        if any(item.is_star for item in self.items):
+            return
+        for order in orders:
+            for part in nodes.everything_in(order.child):
+                parts = nodes.column_parts(part)
+                if parts and not names & {parts[0].lower(), parts[-1].lower()}:
+                    self.scope.cursor.fail(
+                        f"`{parts[-1]}` is not in the result of SELECT DISTINCT",
+                        "add it to the list",
+                        self.items[0].token,
+                    )
 
     def _is_aggregation(self) -> bool:
         is_asked = self.groups is not None or self.having is not None
@@ -126,6 +143,12 @@ def _qualify(scope: Scope, items: Sequence[Item]) -> Expression:
     computed = [condition, *(item.node for item in items)]
     if not any(part.HasField("window") for node in computed for part in nodes.everything_in(node)):
         cursor.fail("QUALIFY needs a window function", "write WHERE or HAVING instead", token)
+    aliases = {item.names[0].lower() for item in items if item.names and not item.mentions(item.names[0])}
+    for part in nodes.everything_in(condition):
+        for inner in nodes.everything_in(part) if part.HasField("window") else ():
+            if nodes.column_parts(inner)[-1:] and nodes.column_parts(inner)[0].lower() in aliases:
+                name = nodes.column_parts(inner)[0]
+                cursor.fail(f"the window in QUALIFY names the alias `{name}`", "repeat its expression", token)
     return condition
 
 
