@@ -26,6 +26,10 @@ def ref(name: str = "countries") -> Any:
     return table(name)
 
 
+def join_on_code(orders: Any, countries: Any) -> Any:
+    return orders.join(countries, orders["country"] == countries["code"], "left_outer")
+
+
 # What it shows → the step.
 STEPS: dict[str, Step] = {
     "the rows as they are": lambda df: df,
@@ -239,7 +243,7 @@ STEPS: dict[str, Step] = {
     "sessions": lambda df: df.groupBy(F.session_window("at", "30 minutes"), "customer").count(),
     "join on a name": lambda df: df.join(ref(), "country", "left"),
     "join on several names": lambda df: df.join(ref(), ["country", "year"], "inner"),
-    "join on a condition": lambda df: df.join(ref(), df["country"] == ref()["code"], "left_outer"),
+    "join on a condition": lambda df: join_on_code(df, ref()),
     "join on a span": lambda df: df.alias("o").join(
         F.broadcast(ref("rates")).alias("r"),
         (F.col("o.cur") == F.col("r.cur")) & F.col("o.at").between(F.col("r.since"), F.col("r.until")),

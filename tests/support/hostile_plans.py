@@ -164,7 +164,9 @@ REFUSED_EXPRESSIONS: dict[str, Callable[[], proto.Relation]] = {
     "call_function(system.builtin.reflect)": lambda: plan_of(
         table().select(F.call_function("system.builtin.reflect"))
     ),
-    "unresolved_attribute.is_metadata_column": lambda: plan_of(table().select(table().metadataColumn("a"))),
+    "unresolved_attribute.is_metadata_column": lambda: holding(
+        unresolved_attribute={"unparsed_identifier": "a", "is_metadata_column": True}
+    ),
     "unresolved_attribute": lambda: plan_of(table().select("_metadata.file_path")),
     "cast.type_str": lambda: plan_of(table().select(F.col("a").cast("int) FROM x --"))),
     "cast.type.udt": lambda: with_type(udt={"type": "udt", "jvm_class": "x.Y"}),
@@ -187,6 +189,7 @@ REFUSED_EXPRESSIONS: dict[str, Callable[[], proto.Relation]] = {
     "sort_order.direction": lambda: holding(
         sort_order=proto.Expression.SortOrder(child=text("x"), direction=77)  # type: ignore[arg-type]
     ),
+    "unresolved_star": lambda: plan_of(table().select(table()["*"])),
     "subquery_expression.plan_id": lambda: holding(
         subquery_expression=proto.SubqueryExpression(plan_id=7, subquery_type=1)
     ),

@@ -215,7 +215,7 @@ class ShopifyConfig(SourceConfig):
     """Which shop."""
 
     shop: Annotated[str, AfterValidator(_checked_shop)] = Field(
-        description="write what stands before `.myshopify.com`"
+        description="write the shop's name, as in `openhackers`: what stands before .myshopify.com"
     )
     base_url: Url | None = Field(None, description="the shop's address, if it is another")
     api_version: Annotated[str, AfterValidator(_checked_version)] = Field(

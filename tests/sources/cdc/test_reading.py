@@ -310,15 +310,6 @@ def test_a_new_column_without_values_is_taken_in(url: str, sql: Sql, orders: Non
     ]
 
 
-def test_a_reader_that_knows_fewer_columns_gets_those(url: str, sql: Sql, orders: None) -> None:
-    (before,) = connector_to(url).discover(["orders"])
-    sql.execute("ALTER TABLE orders ADD COLUMN note text")
-
-    batches = list(connector_to(url).open(Read(table="orders", schema=before.schema)))
-
-    assert [batch.rows.schema for batch in batches] == [before.schema]
-
-
 def test_a_column_may_grow_while_changes_wait(url: str, sql: Sql) -> None:
     sql.execute("CREATE TABLE t (id int PRIMARY KEY, n smallint, v varchar(5), d numeric(5, 2))")
     replica = Replica("t")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import psycopg
+import pyarrow as pa
 import pytest
 from tests.sources.cdc.helpers import Replica, connected, connector_to, drop_slots, slots_of
 from tests.support.postgres import PostgresServer
@@ -164,6 +165,40 @@ def test_a_change_of_form_that_would_lose_values_is_refused(
     sql.execute(change.encode())
 
     assert refusal(lambda: replica.read(connector_to(url)), SchemaIncompatible) == (words, REWIND)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("ALTER TABLE t ADD COLUMN note text", "table `t` has a new column `note`"),
+        ("ALTER TABLE t DROP COLUMN v", "column `v` of table `t` is gone"),
+        ("ALTER TABLE t ALTER id TYPE bigint", "column `id` of table `t` is int64 now and was int32"),
+    ],
+)
+def test_a_reader_that_expects_another_form_is_told_to_look_again(
+    url: str, sql: Sql, replica: Replica, change: str, words: str
+) -> None:
+    (known,) = connector_to(url).discover(["t"])
+    sql.execute(change.encode())
+
+    for cursor in (None, replica.cursor):
+        read = Read(table="t", cursor=cursor, schema=known.schema)
+        assert refusal(lambda read=read: list(connector_to(url).open(read)), SchemaIncompatible) == (
+            words,
+            "run it again: the table has changed since it was looked at",
+        )
+
+
+def test_a_reader_may_expect_the_columns_in_another_order(url: str, sql: Sql, replica: Replica) -> None:
+    (known,) = connector_to(url).discover(["t"])
+    turned = pa.schema([known.schema.field(name) for name in ("v", "id", "_op")])
+    sql.execute("UPDATE t SET v = 'x' WHERE id = 1")
+
+    first = list(connector_to(url).open(Read(table="t", schema=turned)))
+    later = list(connector_to(url).open(Read(table="t", schema=turned, cursor=replica.cursor)))
+
+    assert [batch.rows.schema for batch in first + later] == [turned, turned]
+    assert later[0].rows.to_pylist() == [{"v": "x", "id": 1, "_op": "upsert"}]
 
 
 def test_a_table_made_anew_is_another_one(url: str, sql: Sql, replica: Replica) -> None:

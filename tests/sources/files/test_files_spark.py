@@ -159,12 +159,8 @@ def same_rows(spark: Any, connector: FilesConnector) -> None:
     (table,) = connector.discover([TABLE])
     arrow = frame.toArrow()
     assert arrow.schema.names == table.schema.names
-    assert arrow_schema(frame.schema).types == [_seen_by_spark(kind) for kind in table.schema.types]
+    assert arrow_schema(frame.schema).types == table.schema.types
     assert sorted_rows(arrow.to_pylist()) == sorted_rows(rows_of(connector))
-
-
-def _seen_by_spark(kind: pa.DataType) -> pa.DataType:
-    return kind
 
 
 @pytest.mark.parametrize("name", CSV_CORPUS)
@@ -181,3 +177,198 @@ def test_json_lines_are_the_same_with_spark_and_without(spark: Any, tmp_path: Pa
     write(tmp_path, files)
 
     same_rows(spark, files_in(tmp_path, **{"path": "*.jsonl"} | config))
+
+
+@pytest.mark.parametrize("kind", ["parquet", "orc"])
+def test_columnar_files_are_the_same_with_spark_and_without(spark: Any, tmp_path: Path, kind: str) -> None:
+    old = {
+        "id": pa.array([1, None], pa.int32()),
+        "small": pa.array([1, 2], pa.int8()),
+        "price": pa.array([Decimal("1.50"), None], pa.decimal128(5, 2)),
+        "ratio": pa.array([0.5, None], pa.float32()),
+        "at": pa.array([datetime(2026, 1, 31, 8, tzinfo=UTC), None], pa.timestamp("us", "UTC")),
+        "by": pa.array([{"x": 1}, None], pa.struct([("x", pa.int32())])),
+        "tags": pa.array([[1], []], pa.list_(pa.int32())),
+        "odd.name `x`": pa.array(["a", "b"]),
+    }
+    new = {
+        "TAGS": pa.array([[2**40], None], pa.list_(pa.int64())),
+        "ID": pa.array([2**40, 3], pa.int64()),
+        "small": pa.array([1.5, None], pa.float64()),
+        "price": pa.array([Decimal("2.1234"), None], pa.decimal128(8, 4)),
+        "ratio": pa.array([0.1, None], pa.float64()),
+        "by": pa.array([{"x": 2**40, "y": "z"}, None], pa.struct([("x", pa.int64()), ("y", pa.string())])),
+        "day": pa.array([date(2026, 1, 31), None]),
+        "kept": pa.array([[("k", 1)], None], pa.map_(pa.string(), pa.int64())),
+    }
+    writer = pa_orc.write_table if kind == "orc" else pa_parquet.write_table
+    for name, columns in (("a", old), ("b", new)):
+        writer(pa.table(columns), tmp_path / f"{name}.{kind}")
+
+    same_rows(spark, files_in(tmp_path, path=f"*.{kind}"))
+
+
+def test_parquet_of_other_programs_is_the_same_with_spark_and_without(spark: Any, tmp_path: Path) -> None:
+    noon = datetime(2026, 1, 31, 12)  # noqa: DTZ001 - without a zone on purpose
+    columns = {
+        "nothing": pa.nulls(1),
+        "local": pa.array([noon], pa.timestamp("ns")),
+        "at": pa.array([noon.replace(tzinfo=UTC)], pa.timestamp("ns", "Europe/Berlin")),
+        "old": pa.array([datetime(1900, 1, 1, tzinfo=UTC)], pa.timestamp("ns", "UTC")),
+        "u8": pa.array([200], pa.uint8()),
+        "u64": pa.array([2**64 - 1], pa.uint64()),
+        "category": pa.array(["x"]).dictionary_encode(),
+        "ms": pa.array([noon], pa.timestamp("ms")),
+    }
+    pa_parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
+    pa_parquet.write_table(
+        pa.table({"nothing": pa.array(["x"]), "local": pa.array([noon], pa.timestamp("us"))}),
+        tmp_path / "b.parquet",
+    )
+    pa_parquet.write_table(
+        pa.table({"int96": pa.array([noon], pa.timestamp("ns"))}),
+        tmp_path / "c.parquet",
+        use_deprecated_int96_timestamps=True,
+    )
+
+    same_rows(spark, files_in(tmp_path, path="*.parquet"))
+
+
+def refusal(spark: Any, connector: FilesConnector, read: Read, spoil: Callable[[], object]) -> HakiriError:
+    """What the connector makes of Spark's failure, once the files were spoilt behind its back."""
+    from pyspark.errors import PySparkException
+
+    frame = connector.frame(spark, read)
+    spoil()
+    with pytest.raises(PySparkException) as failed:
+        frame.collect()
+    told = connector.explain(failed.value)
+    assert told is not None
+    assert "secret" not in str(told)
+    return told
+
+
+@pytest.mark.parametrize(
+    ("content", "problem", "line"),
+    [
+        ("id,n\n1,2\n3,secret,5\n", "a line has more or fewer fields than the header", 3),
+        ("id,n\n1\n", "a line has more or fewer fields than the header", 2),
+        ('id,n\n1,"a\nb"\nsecret,x\n', "column `id` holds a text that is not a bigint", 4),
+        ("id,n\n1,x\n007.5,x\n", "column `id` holds a number that is not a bigint", 3),
+        ("n,id\nx,1\n", "it was changed while it was read", None),
+        ('id,n\n1,"secret"x\n', "a quoted field goes on after its closing quote", None),
+        (
+            b"id,n\n1,\xffsecret\n",
+            "it holds bytes that are not utf-8; say in `encoding` how it is written",
+            None,
+        ),
+        ("id,n\n1,\ufffd\n", 'column `n` holds U+FFFD, which invalid_bytes = "replace" allows', None),
+        ("id,n\n1,x\r\n2,y\n", "some of its lines end otherwise than the first", None),
+    ],
+)
+def test_a_csv_that_does_not_fit_fails_with_file_and_line_and_never_becomes_null(
+    spark: Any, tmp_path: Path, content: str | bytes, problem: str, line: int | None
+) -> None:
+    write(tmp_path, {"data/a b%20.csv": "id,n\n1,x\n", "data/c.csv": "id,n\n2,y\n"})
+    connector = files_in(tmp_path, path="data/*.csv")
+
+    told = refusal(spark, connector, Read(table=TABLE), lambda: write(tmp_path, {"data/a b%20.csv": content}))
+
+    assert isinstance(told, UnreadableFile)
+    assert str(told) == f"`data/a b%20.csv` cannot be read: {problem}"
+    assert told.places == (Place("data/a b%20.csv", line),)
+
+
+def test_a_line_that_is_no_json_fails_with_file_and_line(spark: Any, tmp_path: Path) -> None:
+    write(tmp_path, {"a.jsonl": '{"id": 1}\n', "b.jsonl": '{"id": 2}\n{"secret":\n'})
+    schema = pa.schema([("id", pa.int64()), ("_extra", pa.string())])
+
+    told = refusal(spark, files_in(tmp_path, path="*.jsonl"), Read(table=TABLE, schema=schema), lambda: None)
+
+    assert str(told) == "`b.jsonl` cannot be read: a line is no JSON object"
+    assert told.places == (Place("b.jsonl", 2),)
+
+
+def test_unknown_fields_are_kept_by_spark_too(spark: Any, tmp_path: Path) -> None:
+    write(tmp_path, {"a.jsonl": '{"id": 1}\n{"id": "x", "by": {"name": "Ada"}}\n'})
+    schema = pa.schema([("id", pa.int64()), ("_extra", pa.string())])
+
+    frame = files_in(tmp_path, path="*.jsonl").frame(spark, Read(table=TABLE, schema=schema))
+
+    assert [tuple(row) for row in frame.orderBy("id").collect()] == [
+        (None, '{"by":{"name":"Ada"},"id":"x"}'),
+        (1, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("a.csv", None, "it is not there any more"),
+        ("a.csv.gz", gzip.compress(os.urandom(9_000).hex().encode())[:-99], "it is no whole gzip file"),
+        ("a.parquet", b"no", "it is no whole Parquet file"),
+        ("a.orc", b"no", "it is no whole ORC file"),
+    ],
+)
+def test_a_file_that_is_spoilt_after_it_was_planned_is_told(
+    spark: Any, tmp_path: Path, name: str, content: bytes | None, problem: str
+) -> None:
+    path = tmp_path / name
+    if name.startswith("a.csv"):
+        path.write_bytes(gzip.compress(b"id\n1\n") if name.endswith("gz") else b"id\n1\n")
+    else:
+        writer = pa_orc.write_table if name.endswith("orc") else pa_parquet.write_table
+        writer(pa.table({"id": [1]}), path)
+
+    def spoil() -> None:
+        path.unlink()
+        if content is not None:
+            path.write_bytes(content)
+
+    told = refusal(spark, files_in(tmp_path, path=name), Read(table=TABLE), spoil)
+
+    assert str(told) == f"`{name}` cannot be read: {problem}"
+
+
+def test_times_finer_than_a_microsecond_fail_in_spark_too(spark: Any, tmp_path: Path) -> None:
+    pa_parquet.write_table(
+        pa.table({"at": pa.array([1_001], pa.timestamp("ns", "UTC"))}), tmp_path / "a.parquet"
+    )
+
+    told = refusal(spark, files_in(tmp_path, path="*.parquet"), Read(table=TABLE), lambda: None)
+
+    assert str(told) == "`a.parquet` cannot be read: column `at` holds a value that is no timestamp"
+
+
+def test_a_frame_reads_what_was_planned_and_the_next_one_what_came_later(spark: Any, tmp_path: Path) -> None:
+    write(tmp_path, {"a.csv": "id\n1\n"})
+    connector, read = files_in(tmp_path, path="*.csv"), Read(table=TABLE)
+    cursor = connector.cursor_after(read)
+    write(tmp_path, {"b.csv": "id\n2\n"})
+
+    first = connector.frame(spark, read).collect()
+    later = connector.frame(spark, Read(table=TABLE, cursor=cursor))
+
+    assert ([row["id"] for row in first], [row["id"] for row in later.collect()]) == ([1], [2])
+    nothing = Read(table=TABLE, cursor=connector.cursor_after(Read(table=TABLE, cursor=cursor)))
+    assert connector.frame(spark, nothing).count() == 0
+
+
+def test_lines_with_too_few_fields_fail_whatever_is_asked_of_the_frame(spark: Any, tmp_path: Path) -> None:
+    write(tmp_path, {"a.csv": "id,n\n1,x\n2\n"})
+    schema = pa.schema([("id", pa.int64()), ("n", pa.string())])
+    frame = files_in(tmp_path, path="*.csv").frame(spark, Read(table=TABLE, schema=schema))
+
+    with pytest.raises(Exception, match="MALFORMED_CSV_RECORD"):
+        frame.count()
+    with pytest.raises(Exception, match="MALFORMED_CSV_RECORD"):
+        frame.select("id").collect()
+
+
+def test_an_error_that_is_not_about_a_file_is_left_alone(spark: Any, tmp_path: Path) -> None:
+    from pyspark.errors import PySparkException
+
+    with pytest.raises(PySparkException) as failed:
+        spark.sql("SELECT nosuch FROM range(1)").collect()
+
+    assert files_in(tmp_path, path="*.csv").explain(failed.value) is None

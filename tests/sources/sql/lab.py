@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -72,9 +71,17 @@ def postgres_lab(server: PostgresServer, root: Path) -> Iterator[Lab]:
 
 
 def sqlite_lab(root: Path) -> Lab:
+    script = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).executescript(sys.stdin.read())"
+
     def run(statements: str) -> None:
-        with closing(sqlite3.connect(root / "shop.db")) as connection:
-            connection.executescript(statements)
+        # In a process of its own: two SQLite libraries in one would take each other's locks away.
+        subprocess.run(
+            [sys.executable, "-I", "-S", "-c", script, str(root / "shop.db")],
+            input=statements,
+            text=True,
+            check=True,
+            capture_output=True,
+        )
 
     run("PRAGMA journal_mode = wal")
     return Lab(url="sqlite:///shop.db", root=root, run=run)

@@ -94,6 +94,8 @@ TYPES: list[tuple[str, str, pa.DataType, Any]] = [
     ("int[]", "'{}'", pa.list_(pa.int32()), []),
     ("int[][]", "'{{1,2},{3,4}}'", pa.string(), "[[1,2],[3,4]]"),
     ("text[]", """'{"a,b",c}'""", pa.list_(pa.string()), ["a,b", "c"]),
+    ("char(3)[]", "'{abc}'", pa.list_(pa.string()), ["abc"]),
+    ("bit(3)[]", "'{101}'", pa.list_(pa.string()), ["101"]),
     ("numeric(10,2)[]", "'{1.5,NULL}'", pa.list_(pa.decimal128(10, 2)), [Decimal("1.50"), None]),
     ("numeric[]", "'{1.5,NaN}'", pa.list_(pa.string()), ["1.5", "NaN"]),
     ("money[]", "'{1.5}'", pa.list_(pa.decimal128(23, 4)), [Decimal("1.5000")]),

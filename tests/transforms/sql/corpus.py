@@ -8,9 +8,9 @@ TABLES = {
         (1, 10L, 1.5D, 12.34, 'apple', true, DATE '2024-02-29', TIMESTAMP '2024-02-29 23:30:00Z',
          array(1, 2, 3), struct(1 AS a, 'x' AS b, struct(7 AS d) AS c), map('k', 1, 'l', 2),
          array(struct('p' AS k, 1 AS v), struct('q' AS k, 2 AS v)), X'01FF'),
-        (2, -20L, -0.25D, -5.00, 'Äpfel_%', false, DATE '1969-12-31', TIMESTAMP '1969-12-31 12:00:00.123456+02:00',
-         array(-1, NULL, 4), struct(-2 AS a, NULL AS b, struct(NULL AS d) AS c), map('k', NULL),
-         array(), X''),
+        (2, -20L, -0.25D, -5.00, 'Äpfel_%', false, DATE '1969-12-31',
+         TIMESTAMP '1969-12-31 12:00:00.123456+02:00', array(-1, NULL, 4),
+         struct(-2 AS a, NULL AS b, struct(NULL AS d) AS c), map('k', NULL), array(), X''),
         (-3, 9223372036854775807L, 0.0D, 0.05, '', NULL, DATE '2023-10-29', TIMESTAMP '2023-10-29 02:30:00Z',
          array(), struct(3 AS a, 'it''s' AS b, struct(9 AS d) AS c), map(), NULL, NULL),
         (2, 0L, 1e10D, 99999999.99, '10% off', true, DATE '2000-01-01', TIMESTAMP '2000-01-01 00:00:00Z',
@@ -18,12 +18,12 @@ TABLES = {
         (NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)
         AS t(i, l, d, dec, s, b, dt, ts, xs, st, m, ss, bin)""",
     "u": """
-        SELECT * FROM VALUES (1, 'one', 100), (2, 'two', 200), (2, 'zwei', NULL), (5, 'five', 500), (NULL, 'none', 0)
-        AS u(i, name, w)""",
+        SELECT * FROM VALUES (1, 'one', 100), (2, 'two', 200), (2, 'zwei', NULL), (5, 'five', 500),
+        (NULL, 'none', 0) AS u(i, name, w)""",
     "v": """
         SELECT * FROM VALUES ('a', 'x', 1, DATE '2024-01-01'), ('a', 'x', 2, DATE '2024-01-02'),
-        ('a', 'y', 3, DATE '2024-01-05'), ('b', 'x', 4, DATE '2024-01-01'), ('b', NULL, NULL, DATE '2024-02-01'),
-        (NULL, 'y', 6, NULL) AS v(g, h, n, day)""",
+        ('a', 'y', 3, DATE '2024-01-05'), ('b', 'x', 4, DATE '2024-01-01'),
+        ('b', NULL, NULL, DATE '2024-02-01'), (NULL, 'y', 6, NULL) AS v(g, h, n, day)""",
 }
 
 # Over table t; compared by type and by value in every row.
@@ -524,7 +524,7 @@ SELECT g, count(*) FILTER (WHERE n > 1) AS c, sum(n) FILTER (WHERE h = 'x') AS s
 SELECT count(DISTINCT h) FILTER (WHERE g = 'a') AS c, collect_list(n) FILTER (WHERE n > 2) AS l FROM v
 SELECT max_by(h, n) FILTER (WHERE g = 'a') AS m FROM v
 SELECT first(g) IS NULL, last(n, true), any_value(g) IS NULL FROM v WHERE g = 'a'
-SELECT first(h) IGNORE NULLS AS f, last(h IGNORE NULLS) AS l, first_value(h) IGNORE NULLS AS v FROM v WHERE g = 'b'
+SELECT first(h) IGNORE NULLS AS f, last(h IGNORE NULLS) AS l FROM v WHERE g = 'b'
 SELECT g, h, sum(n) AS s FROM v GROUP BY ROLLUP (g, h)
 SELECT g, h, sum(n) AS s FROM v GROUP BY g, h WITH ROLLUP
 SELECT g, h, sum(n) AS s, grouping_id() AS gid FROM v GROUP BY CUBE (g, h)
@@ -587,7 +587,7 @@ SELECT g, sum(n) AS s FROM v GROUP BY g HAVING sum(n) > (SELECT min(w) FROM u)
 SELECT i FROM t WHERE (i, i) IN (SELECT i, i FROM u)
 SELECT i, i IN (SELECT i FROM u) AS known FROM t
 SELECT i, CASE WHEN EXISTS (SELECT 1 FROM u WHERE u.i = t.i) THEN 'y' ELSE 'n' END AS f FROM t ORDER BY i, s
-SELECT * FROM (SELECT i FROM t WHERE i IN (SELECT i FROM u)) a JOIN (SELECT i FROM u WHERE i IN (SELECT i FROM t)) b USING (i)
+SELECT * FROM (SELECT i FROM t WHERE i IN (SELECT i FROM u)) JOIN (SELECT 2 AS i) USING (i)
 SELECT t.i FROM t JOIN u ON t.i = u.i AND u.w = (SELECT max(w) FROM u x WHERE x.i = 1)
 SELECT * FROM VALUES (1, 'a'), (2, NULL) AS x(n, s)
 SELECT col1, col2 FROM VALUES (1, 1.5), (2, 3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -55,8 +56,8 @@ EXPRESSIONS: list[tuple[str, Columns]] = [
     ("TRUE", lambda: F.lit(True)),
     ("NULL", lambda: F.lit(None)),
     ("X'01'", lambda: F.lit(b"\x01")),
-    ("DATE '2024-02-29'", lambda: F.lit(__import__("datetime").date(2024, 2, 29))),
-    ("INTERVAL '1 00:00:00' DAY TO SECOND", lambda: F.lit(__import__("datetime").timedelta(days=1))),
+    ("DATE '2024-02-29'", lambda: F.lit(date(2024, 2, 29))),
+    ("INTERVAL '1 00:00:00' DAY TO SECOND", lambda: F.lit(timedelta(days=1))),
     ("a = 1", lambda: c("a") == 1),
     ("a <> 1", lambda: c("a") != 1),
     ("a < 1", lambda: c("a") < 1),
@@ -121,7 +122,7 @@ EXPRESSIONS: list[tuple[str, Columns]] = [
     ("timestampadd(DAY, 1, a)", lambda: F.timestamp_add("DAY", F.lit(1), "a")),
     ("timestampdiff(HOUR, a, b)", lambda: F.timestamp_diff("HOUR", "a", "b")),
     ("date_add(a, 3)", lambda: F.date_add("a", 3)),
-    ("CURRENT_DATE", lambda: F.current_date()),
+    ("CURRENT_DATE", F.current_date),
     ("to_timestamp(a)", lambda: F.to_timestamp("a")),
     ("count(*)", lambda: F.count(F.lit(1))),
     ("count(DISTINCT a, b)", lambda: F.count_distinct("a", "b")),

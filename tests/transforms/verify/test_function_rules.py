@@ -146,6 +146,91 @@ def test_small_masks_in_many_steps_do_not_count_as_growth() -> None:
     assert verify_plan(plan_of(frame), inputs=("input",)) is None
 
 
+DOUBLED: dict[str, Callable[[Any], Any]] = {
+    "concat": lambda df: df.withColumn("a", F.concat("a", "a")),
+    "concat of two": lambda df: df.withColumns({"a": F.concat("a", "b"), "b": F.concat("a", "b")}),
+    "list": lambda df: df.withColumn("a", F.array("a", F.col("A"))),
+    "struct": lambda df: df.select(F.struct("a", F.col("a").alias("b")).alias("a")),
+    "struct of fields": lambda df: df.select(F.struct("a", "a.x").alias("a")),
+    "star": lambda df: df.select("*", "*"),
+    "struct of stars": lambda df: df.select(F.struct("*", "*").alias("a")),
+    "field": lambda df: df.withColumn("a", F.col("a").withField("x", F.col("a"))),
+    "rename": lambda df: df.withColumn("b", F.concat("a", "a")).withColumnRenamed("b", "a"),
+    "new names": lambda df: df.select(F.concat("a", "a")).toDF("a"),
+    "format": lambda df: df.withColumn("a", F.format_string("%s%s", "a", "a")),
+    "replacement": lambda df: df.withColumn("a", F.replace("a", F.lit("x"), "a")),
+    "each element": lambda df: df.withColumn("a", F.transform("a", lambda x: F.array(x, x))),
+    "each of each": lambda df: df.withColumn("a", F.transform("a", lambda x: F.col("a"))),
+    "join": lambda df: df.join(table(), "id").withColumn("a", F.concat("a", "a")),
+    "group": lambda df: df.groupBy("id").agg(F.first(F.concat("a", "a")).alias("a")),
+    "choice": lambda df: df.withColumn("a", F.when(F.col("n") > 1, F.concat("a", "a")).otherwise("x")),
+}
+
+
+@pytest.mark.spec("HP-091")
+@pytest.mark.parametrize("what", DOUBLED)
+def test_a_value_that_is_made_of_itself_again_and_again_is_refused(what: str) -> None:
+    frame = table()
+    for _ in range(22):
+        frame = DOUBLED[what](frame)
+
+    with pytest.raises(PlanRefused):
+        verify_plan(plan_of(frame), inputs=("input",))
+
+
+@pytest.mark.parametrize("what", DOUBLED.keys() - {"replacement", "each of each"})
+def test_a_value_that_is_made_of_itself_a_few_times_is_allowed(what: str) -> None:
+    frame = DOUBLED[what](DOUBLED[what](table()))
+
+    assert verify_plan(plan_of(frame), inputs=("input",)) is None
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda df: df.withColumn("a", F.concat("a", F.lit(","), "b")),
+        lambda df: df.withColumn("n", F.col("n") + F.col("n")),
+        lambda df: df.withColumn("full", F.concat("first", "last")).withColumn("all", F.struct("full", "n")),
+        lambda df: df.select("*", F.concat("a", "b").alias("c")),
+        lambda df: df.withColumn("a", F.coalesce("a", "b", "c")),
+        lambda df: df.withColumn("a", F.regexp_replace("a", "x", "y")),
+        lambda df: df.withColumn("l", F.transform("l", lambda x: F.struct(x["a"], x["b"] + F.col("n")))),
+    ],
+)
+def test_forty_steps_that_add_a_little_are_allowed(step: Callable[[Any], Any]) -> None:
+    frame = table()
+    for _ in range(40):
+        frame = step(frame)
+
+    assert verify_plan(plan_of(frame), inputs=("input",)) is None
+
+
+FOLDS: dict[str, tuple[Callable[[Any, Any], Any], bool]] = {
+    "a sum": (lambda state, x: state + x, True),
+    "a text": (lambda state, x: F.concat(state, F.lit(","), x), True),
+    "sums in a struct": (
+        lambda state, x: F.struct((state["n"] + 1).alias("n"), F.greatest(state["x"], x).alias("x")),
+        True,
+    ),
+    "twice itself": (lambda state, x: F.concat(state, state), False),
+    "twice itself in a struct": (lambda state, x: F.struct(state.alias("a"), state.alias("b")), False),
+    "a field twice": (lambda state, x: F.struct(F.concat(state["a"], state["a"]).alias("a")), False),
+    "fields of each other": (
+        lambda state, x: F.struct(F.concat(state["a"], state["b"]).alias("a"), state["a"].alias("b")),
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("what", FOLDS)
+def test_the_state_of_a_fold_may_grow_by_each_element_and_not_by_itself(what: str) -> None:
+    merge, is_allowed = FOLDS[what]
+
+    problems = problems_of(F.aggregate("l", F.col("zero"), merge, lambda state: F.struct(state, state)))
+
+    assert (problems == []) == is_allowed
+
+
 def test_a_refused_function_says_what_to_do_instead() -> None:
     with pytest.raises(PlanRefused) as refused:
         verify_plan(plan_of(table().select(F.current_timestamp())), inputs=("input",))

@@ -25,6 +25,9 @@ WORDS = [
     "input",
     "a",
     "a.b",
+    ".",
+    "`",
+    "``",
     "*",
     "upper",
     "java_method",
@@ -48,9 +51,7 @@ def random_message(random: Random, message: Any, depth: int, *, allowed_only: bo
     """Fill a message by its descriptor: any field, any value, any depth."""
     kind = message.DESCRIPTOR.full_name.removeprefix("spark.connect.")
     fields = [
-        field
-        for field in message.DESCRIPTOR.fields
-        if not allowed_only or is_allowed(kind, field.name) or not kind
+        field for field in message.DESCRIPTOR.fields if not allowed_only or is_allowed(kind, field.name)
     ]
     random.shuffle(fields)
     for field in fields[: random.choice([1, 2, 3, 8])]:

@@ -102,7 +102,7 @@ def test_what_is_verified_runs(spark: Any, column: Any, row: Any) -> None:
 
 
 @pytest.mark.spec("HP-091")
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 2**64 - 1))
 def test_a_verified_plan_gives_rows_or_an_ordinary_error_and_the_server_stays(spark: Any, seed: int) -> None:
     plan = random_plan(Random(seed))

@@ -52,7 +52,8 @@ def numbered(
 ) -> Iterator[pa.RecordBatch]:
     """The batches with the position of every row, and in the last row of each a note for the driver.
 
-    The cursor of a batch without rows is noted with the rows before it, so one batch is always held back.
+    The cursor of a batch without rows is noted with the rows before it, so one batch is always held back. A
+    read without any rows gives one that holds nothing but the note, and has no position.
     """
     position = number * READ_STRIDE
     own = pa.schema([field for field in target if field.name not in (POSITION_COLUMN, BATCH_COLUMN)])
@@ -67,6 +68,10 @@ def numbered(
         cursor = batch.cursor if batch.cursor is not None else cursor
     if held is not None:
         yield _with_note(held, position, number, cursor, target)
+    elif cursor is not None:
+        note = json.dumps({"read": number, "at": position, "rows": 0, "cursor": cursor})
+        nothing = [pa.nulls(1, field.type) for field in target]
+        yield pa.RecordBatch.from_arrays([*nothing[:-1], pa.array([note], pa.string())], schema=target)
 
 
 def _with_note(

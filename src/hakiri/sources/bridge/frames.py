@@ -55,7 +55,8 @@ def source_rows(spark: SparkSession, task: SourceTask, table: Table, reads: Sequ
     rows = spark.read.format(FORMAT).schema(schema).options(task=task.text(), reads=read_text(reads)).load()
     observation = Observation(f"read-{table.name}")
     observed = rows.observe(observation, F.collect_list(BATCH_COLUMN).alias("notes"))
-    return SourceRows(frame=observed.drop(BATCH_COLUMN), reads=len(reads), observation=observation)
+    frame = observed.where(F.col(POSITION_COLUMN).isNotNull()).drop(BATCH_COLUMN)
+    return SourceRows(frame=frame, reads=len(reads), observation=observation)
 
 
 _OWN = (pa.field(POSITION_COLUMN, pa.int64()), pa.field(BATCH_COLUMN, pa.string()))

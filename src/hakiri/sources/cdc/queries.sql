@@ -1,6 +1,8 @@
 -- server --
--- What the server is and may do, and up to where its log is safe on disk. A standby does not tell the last.
-SELECT current_setting('server_version_num')::int AS version,
+-- What the server is and may do, and up to where its log is safe on disk. A standby does not tell the last. The
+-- session may then wait for as long as its rows are written somewhere.
+SELECT set_config('idle_session_timeout', '0', false) AS patience,
+       current_setting('server_version_num')::int AS version,
        current_setting('server_version') AS version_text,
        current_setting('wal_level') AS wal_level,
        pg_is_in_recovery() AS is_standby,

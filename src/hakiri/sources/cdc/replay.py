@@ -22,6 +22,7 @@ MOST_BYTES = 8 * 1024**2
 # Rows whose large values have to be fetched; each value may be large.
 MOST_UNKNOWN = 200
 _XIDS = 1 << 32
+_NONE = Rows()
 # A commit becomes visible some moments after it stands in the log, or when a synchronous standby has it too.
 _UNTIL_VISIBLE = Backoff(first_seconds=0.02, longest_seconds=2.0, budget_seconds=60.0)
 
@@ -62,15 +63,15 @@ def replay(
             if isinstance(message, Begin) and message.commit_lsn >= until:
                 read_up_to = max(read_up_to, message.commit_lsn)
                 break
-            assembler.take(message)
+            assembler.take(message, len(event))
             if isinstance(message, Commit):
                 read_up_to = message.end_lsn
         if read_up_to >= until and assembler.is_between_transactions:
             break
-        if _is_full(assembler.whole, assembler.begun) and assembler.whole:
+        if assembler.whole and _is_full(assembler.whole, assembler.begun):
             yield batch(assembler.whole, read_up_to)
             assembler.whole = Rows()
-        if _is_full(assembler.begun):
+        if _is_full(assembler.begun, _NONE):
             yield batch(assembler.begun, None)
             assembler.begun = Rows()
     yield batch(assembler.whole, read_up_to)
@@ -92,11 +93,12 @@ def is_visible(xid: int, snapshot: str) -> bool:
     return whole < xmax and whole not in running
 
 
-def _is_full(*parts: Rows) -> bool:
+def _is_full(rows: Rows, more: Rows) -> bool:
+    """Whether both together are enough for a batch."""
     return (
-        sum(len(rows) for rows in parts) >= MOST_ROWS
-        or sum(rows.size_bytes for rows in parts) >= MOST_BYTES
-        or sum(len(rows.unknown) for rows in parts) >= MOST_UNKNOWN
+        len(rows.ops) + len(more.ops) >= MOST_ROWS
+        or rows.size_bytes + more.size_bytes >= MOST_BYTES
+        or len(rows.unknown) + len(more.unknown) >= MOST_UNKNOWN
     )
 
 

@@ -42,13 +42,13 @@ class Rows:
     xids: set[int] = field(default_factory=set)
     size_bytes: int = 0
 
-    def add(self, op: str, values: Values, xid: int) -> None:
+    def add(self, op: str, values: Values, xid: int, size_bytes: int) -> None:
         if UNCHANGED in values:
             self.unknown.append(len(self.ops))
             self.xids.add(xid)
         self.ops.append(op)
         self.values.append(values)
-        self.size_bytes += sum(len(value) for value in values if isinstance(value, bytes))
+        self.size_bytes += size_bytes
 
     def extend(self, later: Rows) -> None:
         self.unknown += [len(self.ops) + place for place in later.unknown]
@@ -71,12 +71,14 @@ class Assembler:
         self._key = [place for place, column in enumerate(columns) if column.name in table.key]
         self._places: list[int | None] = []
         self._xid = 0
+        self._size_bytes = 0
         self.whole = Rows()
         self.begun = Rows()
         self.is_between_transactions = True
 
-    def take(self, message: Message) -> None:
+    def take(self, message: Message, size_bytes: int) -> None:
         """Raises PermanentFailure and SchemaIncompatible for changes that cannot be told row by row."""
+        self._size_bytes = size_bytes
         match message:
             case Insert() | Update() | Delete():
                 if message.relation == self._table.oid:
@@ -102,7 +104,7 @@ class Assembler:
 
     def _take_change(self, change: Insert | Update | Delete) -> None:
         if isinstance(change, Insert):
-            self.begun.add(UPSERT, self._ordered(change.new), self._xid)
+            self.begun.add(UPSERT, self._ordered(change.new), self._xid, self._size_bytes)
             return
         old = self._ordered(change.old) if change.old is not None else None
         if isinstance(change, Update):
@@ -111,7 +113,7 @@ class Assembler:
                 self._fill(new, old, is_old_whole=change.is_old_whole)
                 if any(old[place] != new[place] for place in self._key):
                     self._add_delete(old)
-            self.begun.add(UPSERT, new, self._xid)
+            self.begun.add(UPSERT, new, self._xid, self._size_bytes)
         elif old is not None:
             self._add_delete(old)
 
@@ -119,7 +121,7 @@ class Assembler:
         values: Values = [None] * len(old)
         for place in self._key:
             values[place] = old[place]
-        self.begun.add(DELETE, values, self._xid)
+        self.begun.add(DELETE, values, self._xid, self._size_bytes)
 
     def _fill(self, new: Values, old: Values, *, is_old_whole: bool) -> None:
         """Take large values that did not change from the old row, as far as it was sent."""

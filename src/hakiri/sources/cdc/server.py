@@ -43,13 +43,12 @@ _SESSION: Mapping[str, str] = {
     "extra_float_digits": "1",
     "bytea_output": "hex",
     "statement_timeout": "0",
-    "idle_session_timeout": "0",
     "idle_in_transaction_session_timeout": "0",
     "lock_timeout": "30s",
     "row_security": "off",
 }
 # Whoever writes rows away may take his time; a reader that is gone is noticed by its connection.
-_REPLICATION: Mapping[str, str] = {**_SESSION, "wal_sender_timeout": "0"}
+_REPLICATION: Mapping[str, str] = {**_SESSION, "wal_sender_timeout": "0", "lock_timeout": "10min"}
 _DEFAULT_PORT = "5432"
 _PORTS = re.compile(r"\d*(,\d*)*")
 # A slot is let go some moments after its reader was killed, and is there some after another has ordered it.

@@ -34,9 +34,10 @@ class Slot:
 def slot_name(base: str, schema: str, table: str) -> str:
     """The name of a table's slot: readable, allowed, and no other table's.
 
-    A name that had to be changed or cut ends with a hash of what it stands for.
+    A name that had to be changed or cut ends with a hash of what it stands for. The dot after a schema is
+    always changed, so that `a_b.c` and `a.b_c` do not meet.
     """
-    plain = "_".join([base, *([] if schema == DEFAULT_SCHEMA else [schema]), table])
+    plain = f"{base}_{table}" if schema == DEFAULT_SCHEMA else f"{base}_{schema}.{table}"
     allowed = _NOT_IN_NAMES.sub("_", plain.lower())
     if allowed == plain and len(plain) <= MOST_CHARS:
         return plain

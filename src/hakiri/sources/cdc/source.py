@@ -8,7 +8,8 @@ the cursor that the read was given, because that one is stored. Whoever dies in 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
 from hakiri.sources.cdc.failures import GONE, IN_USE, RIGHTS
@@ -81,6 +82,7 @@ def read_table(server: Server, names: Names, read: Read) -> Iterator[Batch]:
     """The table's snapshot if there is no cursor, else the changes after it; a sample if there is a limit."""
     with server.session() as session:
         target = _target(session, names, read.table)
+        batches: Generator[Batch, None, None]
         if read.cursor is not None:
             batches = _changes(server, session, target, read, Position.parse(read.cursor, read.table))
         elif read.limit is not None:
@@ -92,11 +94,12 @@ def read_table(server: Server, names: Names, read: Read) -> Iterator[Batch]:
         else:
             batches = _snapshot(server, session, target, names, read)
         given = 0
-        for batch in batches:
-            yield batch
-            given += batch.rows.num_rows
-            if read.limit is not None and given >= read.limit:
-                break
+        with closing(batches):
+            for batch in batches:
+                yield batch
+                given += batch.rows.num_rows
+                if read.limit is not None and given >= read.limit:
+                    break
 
 
 def check_source(server: Server, names: Names) -> str:
@@ -170,7 +173,9 @@ def _server_state(session: Session) -> ServerState:
     )
 
 
-def _snapshot(server: Server, session: Session, target: Target, names: Names, read: Read) -> Iterator[Batch]:
+def _snapshot(
+    server: Server, session: Session, target: Target, names: Names, read: Read
+) -> Generator[Batch, None, None]:
     """The table at one place of the log, from which its slot has all changes."""
     publication = make_publication(
         session,
@@ -232,7 +237,7 @@ def _usable_slot(session: Session, target: Target, *, may_create: bool) -> Slot 
 
 def _changes(
     server: Server, session: Session, target: Target, read: Read, since: Position
-) -> Iterator[Batch]:
+) -> Generator[Batch, None, None]:
     table = target.table
     refuse_unseen_changes(table, since)
     columns = wanted_columns(table, read.schema)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import select
 import struct
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -65,6 +65,11 @@ def make_slot(replication: Session, name: str | None) -> Exported | None:
             row = replication.connection.execute(command).fetchone()
         except psycopg.errors.DuplicateObject:
             return None
+        except psycopg.errors.LockNotAvailable:
+            raise TransientFailure(
+                "a snapshot waits for transactions that write, and they have not ended for minutes",
+                hint="end the oldest ones: SELECT pid, xact_start, query FROM pg_stat_activity ORDER BY 2",
+            ) from None
     assert row is not None  # noqa: S101 - the command answers with one row
     return Exported(lsn=parse_lsn(row["consistent_point"]), snapshot=row["snapshot_name"])
 
@@ -97,22 +102,22 @@ def _events(replication: Session, since: int) -> Iterator[Event]:
     arrivals.register(pgconn.socket, select.POLLIN)
     # Nothing is said to be safe but what was safe before: the slot stays where it is. The time is nobody's.
     question = _OUR_STATUS.pack(b"r", since, since, since, 0, 1)
-    while True:
-        with replication.answers():
+    with replication.answers():
+        while True:
             size, data = pgconn.get_copy_data(1)
-            if size == 0:
-                if not arrivals.poll(ASK_AFTER_MILLISECONDS):
-                    pgconn.put_copy_data(question)
-                    pgconn.flush()
-                pgconn.consume_input()
+            if size > 0:
+                event = bytes(data)
+                if event[0] == _CHANGE:
+                    yield event[_CHANGE_HEAD_BYTES:]
+                elif event[0] == _STATUS:
+                    yield SentUpTo(int.from_bytes(event[1:9]))
                 continue
-        if size < 0:
-            raise _ended(replication)
-        event = bytes(data)
-        if event[0] == _CHANGE:
-            yield event[_CHANGE_HEAD_BYTES:]
-        elif event[0] == _STATUS:
-            yield SentUpTo(int.from_bytes(event[1:9]))
+            if size < 0:
+                raise _ended(replication)
+            if not arrivals.poll(ASK_AFTER_MILLISECONDS):
+                pgconn.put_copy_data(question)
+                pgconn.flush()
+            pgconn.consume_input()
 
 
 def _ended(replication: Session) -> Exception:
@@ -131,7 +136,7 @@ def _end(replication: Session) -> None:
     pgconn = replication.connection.pgconn
     arrivals = select.poll()
     arrivals.register(pgconn.socket, select.POLLIN)
-    with replication.answers():
+    with suppress(psycopg.OperationalError):  # all was read: a connection that is gone is an end as well
         pgconn.put_copy_end()
         pgconn.flush()
         for _ in range(MOST_LEFT_OVER):

@@ -16,6 +16,7 @@ from hakiri.sources.contract import OP_COLUMN, Table
 from hakiri.sources.errors import PermanentFailure, SchemaIncompatible
 
 _PARTITIONED = "p"
+AGAIN = "run it again: the table has changed since it was looked at"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,9 +119,10 @@ def find_table(session: Session, schema: str, name: str) -> SourceTable:
 
 
 def wanted_columns(table: SourceTable, schema: pa.Schema | None) -> tuple[Column, ...]:
-    """The columns that the reader expects, in its order; raises SchemaIncompatible if the table has others.
+    """The table's columns, in the order that the reader expects.
 
-    A column that the reader does not know yet is left out until it does.
+    Raises SchemaIncompatible if it expects others. No column is left out: what changes bring for it would be
+    gone when the reader comes to know it.
     """
     if schema is None:
         return table.columns
@@ -130,12 +132,10 @@ def wanted_columns(table: SourceTable, schema: pa.Schema | None) -> tuple[Column
         found = by_name.get(field.name)
         if found is None or not found.kind.equals(field.type):
             problem = "is gone" if found is None else f"is {found.kind} now and was {field.type}"
-            raise SchemaIncompatible(f"column `{field.name}` of table `{table.name}` {problem}", hint=REWIND)
-    unknown = [name for name in table.key if name not in schema.names]
-    if unknown:
-        raise SchemaIncompatible(
-            f"column `{unknown[0]}` is in the key of table `{table.name}` now", hint=REWIND
-        )
+            raise SchemaIncompatible(f"column `{field.name}` of table `{table.name}` {problem}", hint=AGAIN)
+    added = [name for name in by_name if name not in schema.names]
+    if added:
+        raise SchemaIncompatible(f"table `{table.name}` has a new column `{added[0]}`", hint=AGAIN)
     return tuple(by_name[field.name] for field in wanted)
 
 

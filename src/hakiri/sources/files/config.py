@@ -138,7 +138,7 @@ def is_scalar(kind: pa.DataType) -> bool:
     return kind in _SCALARS or is_moment or pa.types.is_decimal128(kind)
 
 
-_CSV = BeforeValidator(_for_csv)
+_CSV = AfterValidator(_for_csv)
 
 
 class FilesConfig(SourceConfig):

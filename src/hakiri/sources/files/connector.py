@@ -109,7 +109,7 @@ class FilesConnector(NativeConnector):
                 if read.limit is not None and rows >= read.limit:
                     yield Batch(rows=held)
                     return
-            if number % every == 0 or number == last:
+            if number == last or (number % every == 0 and held is not None):
                 rest = held if held is not None else pa.RecordBatch.from_pylist([], schema)
                 yield Batch(rows=rest, cursor=selection.cursor(selection.files[:number]))
                 held = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
@@ -10,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, cast
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from hakiri.core.errors import Place
@@ -108,13 +110,16 @@ class CsvFiles:
         return Learnt(schema=sketch.schema(), estimated_rows=estimate)
 
     def _look_at(self, file: FoundFile, layout: CsvLayout, sketch: _TableSketch, share: int | None) -> int:
-        """Look at a file up to the share of it; how many of its bytes were read."""
-        with self._batches(file, layout) as (batches, raw):
+        """Look at a file up to the share of it; how many of its bytes that were, as they are on disk."""
+        seen = 0
+        with self._batches(file, layout) as (batches, text, raw):
             for batch in batches:
                 sketch.add(batch, layout)
+                seen += _length(batch)
                 if share is not None and position(raw) >= share:
-                    break
-            return min(position(raw), file.size)
+                    # Arrow has read ahead of what it gave.
+                    return min(file.size, seen * position(raw) // max(text.bytes_given, 1))
+        return file.size
 
     def _look_at_small(
         self, bodies: Sequence[tuple[FoundFile, bytes]], layout: CsvLayout, sketch: _TableSketch
@@ -147,7 +152,7 @@ class CsvFiles:
         refuse_unknown(file, layout.columns, schema)
         numbers = {name.casefold(): number for number, name in enumerate(layout.columns)}
         before = 0
-        with self._batches(file, layout) as (batches, _):
+        with self._batches(file, layout) as (batches, *_):
             for batch in batches:
                 columns = []
                 for field in schema:
@@ -177,7 +182,7 @@ class CsvFiles:
     @contextmanager
     def _batches(
         self, file: FoundFile, layout: CsvLayout
-    ) -> Iterator[tuple[Iterator[pa.RecordBatch], BinaryIO]]:
+    ) -> Iterator[tuple[Iterator[pa.RecordBatch], TextBytes, BinaryIO]]:
         """The fields as texts, by position; only what is not quoted and empty is null."""
         with self._text(file) as (text, raw):
             most = MOST_BYTES_OF_ROW if file.compression else min(MOST_BYTES_OF_ROW, 4 * file.size)
@@ -188,9 +193,12 @@ class CsvFiles:
                     has_header=self.config.header is True,
                     most_bytes=most,
                 ) as reader:
-                    yield self._cut(reader, file, text), raw
+                    yield self._cut(reader, file, text), text, raw
             except pa.ArrowInvalid as error:
-                self._refuse(file, str(error))
+                if "Empty CSV file" in str(error):  # a header without a line end
+                    yield iter(()), text, raw
+                else:
+                    self._refuse(file, str(error))
 
     def _reader(self, text: Any, layout: CsvLayout, *, has_header: bool, most_bytes: int) -> Any:
         return pa_csv.open_csv(
@@ -265,10 +273,19 @@ class CsvFiles:
             records = records_in(lines, self.config)
             before = 0
             wanted = row + (1 if self.config.header is True else 0)
-            for record in records:
-                if record:  # empty lines are no rows
-                    if not wanted:
-                        return before + 1
-                    wanted -= 1
-                before = records.line_num
+            try:
+                for record in records:
+                    if record:  # empty lines are no rows
+                        if not wanted:
+                            return before + 1
+                        wanted -= 1
+                    before = records.line_num
+            except csv.Error:
+                return None  # a field that is too long for this reader
         return None
+
+
+def _length(batch: pa.RecordBatch) -> int:
+    """About how many bytes the rows take in a file: their fields, and a sign after each."""
+    fields = sum(pc.sum(pc.binary_length(column)).as_py() or 0 for column in batch.columns)
+    return int(fields) + batch.num_rows * batch.num_columns

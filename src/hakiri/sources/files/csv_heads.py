@@ -10,6 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, Literal, TypeAlias
 
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
 from hakiri.core.errors import Place
 from hakiri.sources.errors import UnreadableFile
 from hakiri.sources.files.config import FilesConfig
@@ -52,7 +55,7 @@ def read_head(text: BinaryIO, file: FoundFile, config: FilesConfig) -> tuple[Csv
     start = _first_record(text, file, config.quote)
     if start is None:
         return None, None
-    fields = next(records_in([start.record], config))
+    fields = _fields_of(start.record, config)
     header = config.header
     if header is True:
         columns = [name.strip() or f"c{number}" for number, name in enumerate(fields, start=1)]
@@ -68,6 +71,21 @@ def read_head(text: BinaryIO, file: FoundFile, config: FilesConfig) -> tuple[Csv
         body = start.record.encode() + b"\n" + body
     has_quotes = body is not None and bool(config.quote) and config.quote.encode() in body
     return layout, None if has_quotes else body
+
+
+def _fields_of(record: str, config: FilesConfig) -> list[str]:
+    try:
+        return next(records_in([record], config))
+    except csv.Error:
+        # A field that is too long for this reader: a first row that is no header.
+        names: list[str] = pa_csv.read_csv(
+            pa.BufferReader(record.encode()),
+            read_options=pa_csv.ReadOptions(autogenerate_column_names=True, block_size=MOST_BYTES_OF_ROW),
+            parse_options=pa_csv.ParseOptions(
+                delimiter=config.delimiter, quote_char=config.quote or False, newlines_in_values=True
+            ),
+        ).column_names
+        return names
 
 
 def records_in(lines: Iterable[str], config: FilesConfig) -> _csv.Reader:

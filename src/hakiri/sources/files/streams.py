@@ -58,6 +58,7 @@ class TextBytes(io.RawIOBase):
         self._rest = b""
         self._is_at_end = False
         self.last_byte = b""  # but for line ends
+        self.bytes_given = 0
 
     def readable(self) -> bool:
         return True
@@ -74,6 +75,7 @@ class TextBytes(io.RawIOBase):
         taken = self._rest[: len(view)]
         view[: len(taken)] = taken
         self._rest = self._rest[len(taken) :]
+        self.bytes_given += len(taken)
         return len(taken)
 
 

@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from hakiri import __version__
 from hakiri.core.backoff import Backoff
 from hakiri.core.secrets import mask
 from hakiri.sources.contract import Context
@@ -60,7 +59,7 @@ class Client:
         self._origin = f"{parts.scheme}://{parts.netloc}"
         self._headers = {
             "Accept": "application/json",
-            "User-Agent": f"hakiri/{__version__}",
+            "User-Agent": "hakiri",
             **{name: value.fill(context.secrets) for name, value in config.headers.items()},
         }
         self._http = httpx2.Client(timeout=TIMEOUT, follow_redirects=False, verify=_trust(config))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias
@@ -9,7 +10,6 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from hakiri.core.canonical import canonical_json
 from hakiri.core.grammar import BadText
 from hakiri.core.nearest import nearest
 from hakiri.manifest.fields import DurationText, OrShort, RateText, SourceTable
@@ -93,17 +93,17 @@ class Auth(_Kinds):
     type: Literal["bearer", "basic", "header", "query", "oauth2"] = Field(
         description="write bearer, basic, header, query or oauth2"
     )
-    token: SecretTemplate | None = None
-    user: Template | None = None
-    password: SecretTemplate | None = None
-    name: Name | None = None
-    value: SecretTemplate | None = None
-    token_url: Url | None = None
-    client_id: Template | None = None
-    client_secret: SecretTemplate | None = None
-    scope: str | None = None
-    extra: dict[str, str] = Field({}, description="further fields of the request for a token")
-    send: Literal["body", "header"] = Field("body", description="where the client's secret goes")
+    token: SecretTemplate | None = Field(None, description="of bearer: the token")
+    user: Template | None = Field(None, description="of basic: the user")
+    password: SecretTemplate | None = Field(None, description="of basic: the password")
+    name: Name | None = Field(None, description="of header and query: the header's or the parameter's name")
+    value: SecretTemplate | None = Field(None, description="of header and query: its value")
+    token_url: Url | None = Field(None, description="of oauth2: where tokens are given")
+    client_id: Template | None = Field(None, description="of oauth2: the client's name")
+    client_secret: SecretTemplate | None = Field(None, description="of oauth2: the client's secret")
+    scope: str | None = Field(None, description="of oauth2: what the token is for")
+    extra: dict[str, str] = Field({}, description="of oauth2: further fields of the form")
+    send: Literal["body", "header"] = Field("body", description="of oauth2: where the client's secret goes")
 
     @classmethod
     def takes(cls) -> Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]:
@@ -325,8 +325,11 @@ class RestConfig(SourceConfig):
 
 
 def config_from(data: Mapping[str, Any]) -> RestConfig:
-    """The config that a manifest with this data would give; for connectors of one service."""
-    return RestConfig.model_validate_json(canonical_json(data))
+    """The config that a manifest with this data would give, with its columns in their order.
+
+    For connectors of one service.
+    """
+    return RestConfig.model_validate_json(json.dumps(data))
 
 
 def _listed(keys: tuple[str, ...]) -> str:

@@ -26,6 +26,8 @@ from hakiri.sources.rest.tables import table_of
 
 SAMPLE_RECORDS = 1_000
 SAMPLE_PAGES = 5
+# Of an API that may be called less often than this, no page is fetched ahead.
+FEWEST_A_SECOND = 10.0
 
 
 class RestConnector(Connector):
@@ -70,10 +72,12 @@ class RestConnector(Connector):
             listing=Listing(self.config, self.client), resource=resource, keep_digits=needs_digits(schema)
         )
         portions = reader.portions(read.cursor, read.window, read.partition)
-        # Who wants few rows must not pay for a page that nobody reads.
-        ahead = portions if read.limit is not None else one_ahead(portions)
+        # Who wants few rows must not pay for a page that nobody reads; and where calls are rare, giving up a
+        # read would mean to wait until the page ahead has had its turn.
+        rate = self.config.rate_limit
+        is_ahead = read.limit is None and (rate is None or rate.per_second >= FEWEST_A_SECOND)
         return joined(
-            ahead,
+            one_ahead(portions) if is_ahead else portions,
             partial(settle, schema=schema, with_extra=EXTRA_COLUMN in schema.names),
             before=read.cursor or {},
             clock=self.context.clock,

@@ -7,7 +7,7 @@ The cursors, in plain JSON:
 | everything | `{"next": place}` | `{}`, or `{"etag": …, "modified": …, "of": address}` |
 | by a field, in its order | as at the end | `{field: highest, "_seen": [sign of a record that has it]}` |
 | by a field, in any order | `{field: before, "_reading": {"next": place, …}}` | the same |
-| all partitions | `{"at": partition, "each": {partition: cursor}}` | `{"each": {partition: cursor}}` |
+| all partitions | `{"_at": partition, "_each": {partition: cursor}}` | `{"_each": {…}, field: lowest}` |
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from hakiri.sources.rest.spans import Span, bounds_of, earlier, params_of, span_
 
 # An API that no longer knows the place where a read was interrupted says so with one of these.
 _STALE = frozenset({400, 404, 410, 422})
-_READING = "_reading"
+# Names that no field of an API is likely to have.
+_READING, _EACH, _AT = "_reading", "_each", "_at"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,19 +61,19 @@ class Reader:
     def _of_all(self, key: str, cursor: Cursor, window: Window | None) -> Generator[Portion, None, None]:
         names = self.resource.partitions[key]
         each = {name: _of_partition(cursor, name) for name in names}
-        first = names.index(cursor["at"]) if cursor.get("at") in names else 0
+        first = names.index(cursor[_AT]) if cursor.get(_AT) in names else 0
         for name, following in zip_longest(names[first:], names[first + 1 :]):
             for portion in self._of_one(each[name], window, {key: name}):
                 if portion.cursor is not None:
                     each[name] = portion.cursor
-                yield replace(portion, cursor={**self._joint(each), "at": name})
-            at = {} if following is None else {"at": following}
+                yield replace(portion, cursor={**self._joint(each), _AT: name})
+            at = {} if following is None else {_AT: following}
             yield Portion(records=[], cursor={**self._joint(each), **at})
 
     def _joint(self, each: Mapping[str, Cursor]) -> dict[str, Any]:
         """The cursors of all partitions, with the lowest value on top where all have one."""
         read = {name: cursor for name, cursor in each.items() if cursor}
-        joint: dict[str, Any] = {"each": read} if read else {}
+        joint: dict[str, Any] = {_EACH: read} if read else {}
         incremental = self.resource.incremental
         if incremental is not None and read:
             values = [cursor.get(incremental.field) for cursor in each.values()]
@@ -136,8 +137,8 @@ class Reader:
     ) -> Generator[Portion, None, None]:
         """The highest value is the cursor only when all is read; until then the place in the listing is."""
         before = {name: value for name, value in cursor.items() if name != _READING}
-        reading = cursor.get(_READING) or before
-        edge = Edge(incremental, before, reading)
+        reading = cursor.get(_READING) or {}
+        edge = Edge(incremental, before, reading.get("edge"))
         is_sorted = incremental.order == "desc" and self.resource.parent is None
         started = reading.get("started")
         query = replace(query, params=params_of(incremental, span.asked_since, span.until))
@@ -149,7 +150,7 @@ class Reader:
             elif started is None and page.served_at is not None and incremental.format != "number":
                 started = of_moment(page.served_at)
             new = edge.take(page.records, bounds, span, not_after=started)
-            state = {**edge.cursor(), "next": page.after, "started": started}
+            state = {"edge": edge.cursor(), "next": page.after, "started": started}
             yield self._portion(page, new, None if page.after is None else {**before, _READING: state})
             if is_sorted and span.is_passed_downwards(bounds):
                 break
@@ -177,9 +178,9 @@ class Reader:
 
 def _of_partition(cursor: Cursor, name: str | None) -> Cursor:
     """The part of a cursor that is about one partition. One without parts is about each of them."""
-    each = cursor.get("each")
+    each = cursor.get(_EACH)
     if each is None:
-        return {key: value for key, value in cursor.items() if key != "at"}
+        return {key: value for key, value in cursor.items() if key != _AT}
     found: Cursor = each.get(name) or {}
     return found
 

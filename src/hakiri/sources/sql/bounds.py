@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -10,6 +11,8 @@ import pyarrow as pa
 from hakiri.sources.contract import Bound
 from hakiri.sources.errors import PermanentFailure
 from hakiri.sources.sql.relations import Column, Grain, text_literal
+
+_MIDNIGHT = re.compile(r"(\d{4}-\d{2}-\d{2})T00:00(?::00(?:\.0+)?)?(?:Z|\+00:00)")
 
 
 def bound_of(value: pa.Scalar) -> Bound | None:
@@ -47,6 +50,17 @@ def literal(column: Column, bound: Bound) -> str:
             day = moment.date() if is_midnight else moment.date() + timedelta(days=1)
             return text_literal(day.isoformat()) + column.key_cast
     raise _unfit(column, bound)
+
+
+def window_literal(column: Column, bound: Bound) -> str:
+    """The end of a window in SQL.
+
+    Where moments are texts, some are written with a `T` and some with a blank in the middle. A midnight is
+    cut down to its day, which stands before all moments of that day in either form.
+    """
+    if column.may_be_time and isinstance(bound, str) and (day := _MIDNIGHT.fullmatch(bound)):
+        return literal(column, day[1])
+    return literal(column, bound)
 
 
 def _moment(column: Column, bound: str) -> datetime:

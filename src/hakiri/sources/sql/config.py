@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
 from hakiri.sources.config import SourceConfig, Template, UrlTemplate, refuse_value
 
@@ -25,7 +25,7 @@ def _checked_url(url: Template) -> Template:
     if scheme in _NO_ARROW_DRIVER:
         refuse_value(
             f"is of `{parts.scheme}`, for which no Arrow driver can be installed from PyPI",
-            "use `hakiri singer` with a tap for it, or its dump as CSV or Parquet with the connector `files`",
+            "read it by a tap with the connector `singer`, or a dump of it with the connector `files`",
         )
     if parts.scheme not in (*POSTGRES, *FILES):
         refuse_value("names no database that can be read", f"write {_FORMS}")
@@ -70,11 +70,13 @@ class SqlConfig(SourceConfig):
         (), description='columns to read as the text that the database shows, as in ["orders.paid_at"]'
     )
 
-    @model_validator(mode="after")
-    def _schema_fits(self) -> SqlConfig:
-        if self.db_schema is not None and self.scheme == "sqlite":
-            refuse_value("has a `schema`, which SQLite does not know", "remove `schema`")
-        return self
+    @field_validator("db_schema")
+    @classmethod
+    def _refuse_schema_of_sqlite(cls, schema: str | None, info: ValidationInfo) -> str | None:
+        url: Template | None = info.data.get("url")
+        if schema is not None and url is not None and url.text.startswith("sqlite:"):
+            refuse_value("is given, which SQLite does not know", "remove `schema`")
+        return schema
 
     @property
     def scheme(self) -> str:

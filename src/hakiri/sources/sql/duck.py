@@ -172,7 +172,7 @@ class DuckSession:
             row["names"].strip("[]").split(", ")[0].strip("\"'")
             for row in self._rows(_INDEXES.format(**place))
         }
-        as_text = self._config.columns_as_text((name, table["name"], f"{table['schema']}.{table['name']}"))
+        as_text = self._config.columns_as_text((name, f"{table['schema']}.{table['name']}"))
         relation = Relation(
             name=name,
             target=target,

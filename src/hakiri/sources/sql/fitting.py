@@ -36,11 +36,11 @@ def fitted(
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema([column.field for column in columns]))
 
 
-def misfit(relation: Relation, column: Column, problem: str) -> SchemaIncompatible:
+def misfit(relation: Relation, column: Column, problem: str, *, hint: str = "") -> SchemaIncompatible:
     return SchemaIncompatible(
         f"column `{column.name}` of table `{relation.name}` holds a value that does not fit {column.type}: "
         f"{problem}",
-        hint=f'mend the row, or read the column as text: as_text = ["{relation.name}.{column.name}"]',
+        hint=hint or f'mend the row, or read the column as text: as_text = ["{relation.name}.{column.name}"]',
     )
 
 
@@ -92,4 +92,4 @@ def _refuse_broken_text(array: pa.Array, relation: Relation, column: Column) -> 
     try:
         array.validate(full=True)
     except pa.ArrowInvalid as error:
-        raise misfit(relation, column, "it is not UTF-8") from error
+        raise misfit(relation, column, "it is not UTF-8", hint="mend the row") from error

@@ -150,7 +150,7 @@ class PostgresSession:
 
     def _relation(self, name: str, rows: list[dict[str, Any]]) -> Relation:
         schema, table = rows[0]["schema"], rows[0]["name"]
-        as_text = self._config.columns_as_text((name, table, f"{schema}.{table}"))
+        as_text = self._config.columns_as_text((name, f"{schema}.{table}"))
         keys = {row["key_position"]: row["column"] for row in rows if row["key_position"] is not None}
         relation = Relation(
             name=name,

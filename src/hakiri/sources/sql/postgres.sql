@@ -1,5 +1,6 @@
 -- One row for each column of the wanted tables and views, in the order of their names and of their columns.
 -- Types are followed down to what they are made of: a domain to its base, an array to its element.
+-- Their names in casts are without a length: `character` alone would be one of a single letter.
 -- `{wanted}` is a condition on `n.nspname` and `c.relname`.
 WITH RECURSIVE wanted AS (
   SELECT c.oid, n.nspname, c.relname, c.relkind,
@@ -42,10 +43,10 @@ element AS (
 SELECT w.nspname::text AS schema, w.relname::text AS name, w.may_read, w.estimated_rows, w.description,
        own.attname::text AS column, own.attnotnull AND w.relkind <> 'v' AS is_required,
        t.typname::text AS type, t.typtype::text AS kind, own.modifier::int8 AS modifier,
-       pg_catalog.format_type(t.oid, NULL) AS type_sql,
+       pg_catalog.format_type(t.oid, -1) AS type_sql,
        own.attndims::int8 AS dimensions,
        e.typname::text AS element, e.typtype::text AS element_kind,
-       element.modifier::int8 AS element_modifier, pg_catalog.format_type(e.oid, NULL) AS element_sql,
+       element.modifier::int8 AS element_modifier, pg_catalog.format_type(e.oid, -1) AS element_sql,
        t.typnamespace = 'pg_catalog'::regnamespace AS is_builtin,
        coalesce(e.typnamespace = 'pg_catalog'::regnamespace, false) AS is_element_builtin,
        coalesce(collation_.collisdeterministic, true) AS is_deterministic,

@@ -27,7 +27,7 @@ _KINDS: tuple[tuple[str, type[ReadFailed], str], ...] = (
     ("3D000", PermanentFailure, _DATABASE_HINT),
     ("42501", PermanentFailure, "grant SELECT on the table to the user in `url`"),
     ("42P01", PermanentFailure, "`hakiri source tables` shows what there is"),
-    ("42703", SchemaIncompatible, "the table has changed: `hakiri source describe` shows its columns"),
+    ("42703", SchemaIncompatible, "the table has changed: `hakiri source tables` shows its columns"),
     ("22", SchemaIncompatible, "mend the row, or read the column as text with `as_text`"),
     ("28", AuthExpired, _LOGIN_HINT),
     ("08", TransientFailure, _WAY_HINT),

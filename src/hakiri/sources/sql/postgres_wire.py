@@ -23,7 +23,7 @@ from hakiri.core.secrets import masker
 from hakiri.sources.contract import Context
 from hakiri.sources.sql.config import SqlConfig
 from hakiri.sources.sql.postgres_errors import connect_failure, read_failure
-from hakiri.sources.sql.postgres_probe import answer_of, server_of
+from hakiri.sources.sql.postgres_probe import WANTS_CREDENTIALS, WELCOME, answer_of, server_of
 
 # A server that is gone without a word is noticed after half a minute, not after the system's two hours.
 _OPTIONS = {
@@ -48,19 +48,9 @@ class Wire:
     @contextmanager
     def connection(self) -> Iterator[AdbcConnection]:
         """A connection with a transaction that has just begun."""
-        url = with_options(self._config.url.fill_url(self._context.secrets))
-        try:
-            driver = self._opened(url)
-            with self._context.budget.turn():
-                connection = AdbcConnection(driver)
-        except Error as error:
-            with self._context.budget.turn():
-                answer = answer_of(server_of(url))
-            # Not its cause: that may repeat the URL.
-            raise connect_failure(error, answer, masker(self._context.secrets.values())) from None
-        with closing(connection):
-            connection.set_autocommit(False)
-            yield connection
+        with closing(self._connected(with_options(self._config.url.fill_url(self._context.secrets)))) as made:
+            made.set_autocommit(False)
+            yield made
 
     def close(self) -> None:
         with self._opening:
@@ -88,6 +78,20 @@ class Wire:
                         raise
         except Error as error:
             raise read_failure(error, masker(self._context.secrets.values())) from error
+
+    def _connected(self, url: str, *, is_second_try: bool = False) -> AdbcConnection:
+        try:
+            driver = self._opened(url)
+            with self._context.budget.turn():
+                return AdbcConnection(driver)
+        except Error as error:
+            with self._context.budget.turn():
+                answer = answer_of(server_of(url))
+            if answer in (WELCOME, WANTS_CREDENTIALS) and not is_second_try:
+                # The server is there and has said nothing against us: perhaps the network broke just then.
+                return self._connected(url, is_second_try=True)
+            # Not its cause: that may repeat the URL.
+            raise connect_failure(error, answer, masker(self._context.secrets.values())) from None
 
     def _opened(self, url: str) -> AdbcDatabase:
         with self._opening:

@@ -156,5 +156,5 @@ def _in_form(array: pa.Array, field: pa.Field, read: Read) -> pa.Array:
         raise SchemaIncompatible(
             f"column `{field.name}` of table `{read.table}` is of type {array.type} now, and a value of it "
             f"cannot be brought to {field.type}",
-            hint="`hakiri source describe` shows its columns",
+            hint="`hakiri source tables` shows its columns",
         ) from error

@@ -39,6 +39,7 @@ class Column:
       `misfit_words` says what is the matter with it.
     - `grain` is None for a column that no cursor can follow. Else `key` is what conditions and orders name,
       `key_cast` follows a literal of it, and `key_misfit` is a condition for values that the order mixes up.
+    - `may_be_time`: its texts may be moments, in whatever form they were written.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Column:
     key: str = ""
     key_cast: str = ""
     key_misfit: str | None = None
+    may_be_time: bool = False
 
     @property
     def field(self) -> pa.Field:
@@ -81,7 +83,7 @@ class Relation:
         meant = nearest(name, [column.name for column in self.columns])
         raise PermanentFailure(
             f"table `{self.name}` has no column `{name}`",
-            hint=f"did you mean `{meant}`?" if meant else "`hakiri source describe` shows its columns",
+            hint=f"did you mean `{meant}`?" if meant else "`hakiri source tables` shows its columns",
         )
 
     def ordered_column(self, name: str) -> Column:

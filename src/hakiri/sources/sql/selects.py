@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from hakiri.sources.contract import Read, Window
 from hakiri.sources.errors import PermanentFailure, SchemaIncompatible
-from hakiri.sources.sql.bounds import literal
+from hakiri.sources.sql.bounds import literal, window_literal
 from hakiri.sources.sql.relations import Column, Relation, misfit_case
 
 
@@ -105,7 +105,7 @@ def _wanted_columns(relation: Relation, read: Read) -> tuple[Column, ...]:
         if name not in known:
             raise SchemaIncompatible(
                 f"table `{relation.name}` has no column `{name}` any more",
-                hint="`hakiri source describe` shows its columns",
+                hint="`hakiri source tables` shows its columns",
             )
     return tuple(known[name] for name in read.schema.names)
 
@@ -124,8 +124,12 @@ def _followed_name(read: Read) -> str | None:
 
 def _checked_for_order(wanted: tuple[Column, ...], followed: Column) -> tuple[Column, ...]:
     """The columns and the followed one, in which values that its order mixes up are misfits too."""
-    conditions = [text for text in (followed.misfit, followed.key_misfit) if text is not None]
-    checked = replace(followed, misfit=" OR ".join(conditions) or None)
+    checked = followed
+    if followed.key_misfit is not None:
+        conditions = [text for text in (followed.misfit, followed.key_misfit) if text is not None]
+        checked = replace(
+            followed, misfit=" OR ".join(conditions), misfit_words="a cursor cannot follow texts and others"
+        )
     if followed in wanted:
         return tuple(checked if column is followed else column for column in wanted)
     return (*wanted, checked)
@@ -139,9 +143,9 @@ def _within(relation: Relation, window: Window) -> tuple[str, ...]:
     column = relation.ordered_column(window.field)
     ends = []
     if window.since is not None:
-        ends.append(f"{column.key} >= {literal(column, window.since)}")
+        ends.append(f"{column.key} >= {window_literal(column, window.since)}")
     if window.until is not None:
-        ends.append(f"{column.key} < {literal(column, window.until)}")
+        ends.append(f"{column.key} < {window_literal(column, window.until)}")
     if not window.has_nulls:
         return tuple(ends) or (f"{column.key} IS NOT NULL",)
     return (f"({' AND '.join(ends)}) OR {column.key} IS NULL",) if ends else ()

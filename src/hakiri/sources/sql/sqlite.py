@@ -162,7 +162,10 @@ class SqliteSession:
             f"AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' {listed} ORDER BY t.name"
         )
         counts = self._counts()
-        return [self._relation(table, counts) for table in tables]
+        if names is not None:
+            return [self._relation(table, counts) for table in tables]
+        described = (self._described(table, counts) for table in tables)
+        return [relation for relation in described if relation is not None]
 
     def extent(self, relation: Relation, column: Column) -> Extent:
         return looked_up_extent(self, relation, column)
@@ -188,6 +191,15 @@ class SqliteSession:
             return {}
         rows = self._rows("SELECT tbl AS name, stat AS stat FROM sqlite_stat1 WHERE stat IS NOT NULL")
         return {row["name"]: int(row["stat"].split()[0]) for row in rows}
+
+    def _described(self, table: dict[str, Any], counts: dict[str, int]) -> Relation | None:
+        """A table of the file; None for a view of which a part is gone, which only its name brings up."""
+        try:
+            return self._relation(table, counts)
+        except PermanentFailure:
+            if table["type"] == "view":
+                return None
+            raise
 
     def _relation(self, table: dict[str, Any], counts: dict[str, int]) -> Relation:
         name = table["name"]

@@ -84,6 +84,7 @@ def column_of(name: str, declared: str, *, is_nullable: bool, is_indexed: bool, 
         key=f"{value} COLLATE BINARY" if grain is Grain.TEXT else value,
         # Numbers come before all texts in any order, and would be lost after a cursor that is one.
         key_misfit=_is_none_of(value, "text") if kind is Kind.ANY_TEXT else None,
+        may_be_time=grain is Grain.TEXT,
     )
 
 

@@ -95,8 +95,8 @@ class Cursor:
                 "move an inner part into a CTE or into a step of its own",
             )
 
-    def shallower(self) -> None:
-        self._depth -= 1
+    def shallower(self, levels: int = 1) -> None:
+        self._depth -= levels
 
     def unexpected(self, wanted: str) -> NoReturn:
         found = "the text ends" if self.token.kind is Kind.END else f"found `{_shown(self.token.text)}`"

@@ -126,8 +126,11 @@ def _boolean(reading: Reading, least: int) -> Expression:
 def read_value(reading: Reading, least: int = _COMPARISON) -> Expression:
     """An expression of operators, without AND, OR, NOT and predicates such as IN or IS NULL."""
     cursor = reading.cursor
-    left = _signed(reading)
+    left, steps = _signed(reading), 0
     while (operator := _operator(cursor)) and operator[0] >= least:
+        # `a + b + c` is `(a + b) + c`: every operator nests what stands before it.
+        cursor.deeper()
+        steps += 1
         strength, name, length = operator
         cursor.index += length
         right = read_value(reading, strength + 1)
@@ -136,6 +139,7 @@ def read_value(reading: Reading, least: int = _COMPARISON) -> Expression:
             if name == "!="
             else nodes.call(name, left, right)
         )
+    cursor.shallower(steps)
     return left
 
 
@@ -235,8 +239,10 @@ def _column(reading: Reading) -> Expression:
 
 def _with_parts(reading: Reading, node: Expression) -> Expression:
     """What follows a value directly: `.field`, `[key]`, `::type`."""
-    cursor = reading.cursor
-    while True:
+    cursor, start, steps = reading.cursor, -1, 0
+    while start != cursor.index:
+        cursor.deeper()
+        start, steps = cursor.index, steps + 1
         if cursor.at_symbol(".") and cursor.ahead().kind in {Kind.WORD, Kind.QUOTED}:
             cursor.take()
             field = cursor.expect_name("a field")
@@ -254,8 +260,8 @@ def _with_parts(reading: Reading, node: Expression) -> Expression:
             node = nodes.call("collate", node, text_literal(cursor.expect_name("a collation")))
         elif cursor.at_symbol(":"):
             cursor.fail("paths with `:` are not supported", "write `variant_get(v, '$.a.b', 'string')`")
-        else:
-            return node
+    cursor.shallower(steps)
+    return node
 
 
 def _in_parentheses(reading: Reading) -> Expression:

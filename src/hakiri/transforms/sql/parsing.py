@@ -17,7 +17,7 @@ from hakiri.transforms.sql.types import read_type
 if TYPE_CHECKING:
     from pyspark.sql.connect.proto import DataType, Expression, Relation
 
-_Plan = TypeVar("_Plan")
+    _Plan = TypeVar("_Plan", DataType, Expression, Relation)
 
 
 def query_plan(text: str, *, tables: Collection[str]) -> Relation:
@@ -26,12 +26,12 @@ def query_plan(text: str, *, tables: Collection[str]) -> Relation:
     Raises BadSql, with line and column, for text that Spark would refuse to parse, for a table that is
     none of these, and for what has no sound plan here.
     """
-    return _read(text, lambda cursor: _query(cursor, tables))
+    return with_qualifiers(_read(text, lambda cursor: _query(cursor, tables)))
 
 
 def any_query_plan(text: str) -> Relation:
     """The plan of one SELECT query over any tables: whoever takes it must look at its reads."""
-    return _read(text, lambda cursor: _query(cursor, None))
+    return with_qualifiers(_read(text, lambda cursor: _query(cursor, None)))
 
 
 def expression_plan(text: str) -> Expression:
@@ -47,7 +47,7 @@ def type_plan(text: str) -> DataType:
 def _query(cursor: Cursor, tables: Collection[str] | None) -> Relation:
     known = None if tables is None else {name.lower(): name for name in tables}
     scope = Scope(cursor=cursor, read_query=read_query, continue_query=continue_query, tables=known)
-    return with_qualifiers(read_query(scope))
+    return read_query(scope)
 
 
 def _read(text: str, read: Callable[[Cursor], _Plan]) -> _Plan:
@@ -57,10 +57,10 @@ def _read(text: str, read: Callable[[Cursor], _Plan]) -> _Plan:
 
     try:
         made = read(cursor)
+        cursor.expect_end()
+        return type(made).FromString(made.SerializeToString())
     except DecodeError:
-        cursor.fail(
+        return cursor.fail(
             "the plan is nested deeper than Spark's protocol allows",
             "move an inner part into a step of its own",
         )
-    cursor.expect_end()
-    return made

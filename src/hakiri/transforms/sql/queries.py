@@ -74,17 +74,24 @@ def _with_ctes(scope: Scope) -> Scope:
 def _read_terms(scope: Scope, left: Select | Relation) -> Select | Relation:
     """UNION and EXCEPT from the left; INTERSECT binds stronger."""
     cursor = scope.cursor
-    left = _read_intersections(scope, left)
+    left, steps = _read_intersections(scope, left), 0
     while word := cursor.accept_word("UNION", "EXCEPT", "MINUS"):
+        cursor.deeper()
+        steps += 1
         is_all = _is_all(scope)
         left = _combined(left, _read_intersections(scope, _read_term(scope)), word, is_all=is_all)
+    cursor.shallower(steps)
     return left
 
 
 def _read_intersections(scope: Scope, left: Select | Relation) -> Select | Relation:
+    steps = 0
     while scope.cursor.accept_word("INTERSECT"):
+        scope.cursor.deeper()
+        steps += 1
         is_all = _is_all(scope)
         left = _combined(left, _read_term(scope), "INTERSECT", is_all=is_all)
+    scope.cursor.shallower(steps)
     return left
 
 

@@ -168,7 +168,7 @@ def renumber(made: Relation, offset: int) -> None:
 
 
 def with_qualifiers(made: Relation) -> Relation:
-    """Give a table that columns name (`input.id`) its name as an alias: what is read in its place has none."""
+    """Give a table that columns name (`input.id`) its name as alias: what is read in its place has none."""
     dotted = set()
     for message in messages_in(made):
         name = message.DESCRIPTOR.full_name

@@ -39,16 +39,21 @@ _LATERAL_JOINS = {"INNER", "CROSS", "LEFT_OUTER"}
 
 def read_source(scope: Scope) -> tuple[Relation, Scope]:
     """What stands behind FROM, and the scope with the names of its LATERAL VIEWs."""
-    cursor = scope.cursor
+    cursor, steps = scope.cursor, 0
     made = _read_joined(scope)
     while cursor.accept_symbol(","):
+        cursor.deeper()
+        steps += 1
         if cursor.at_word("LATERAL") and cursor.ahead().word != "VIEW":
             made = _lateral(scope, made, "INNER")
             made = _read_joins(scope, made)
         else:
             made = relations.join(made, _read_joined(scope), "INNER")
     while cursor.at_words("LATERAL", "VIEW"):
+        cursor.deeper()
+        steps += 1
         made, scope = _lateral_view(scope, made)
+    cursor.shallower(steps)
     made = bare(made)
     if cursor.at_word("PIVOT", "UNPIVOT"):
         word = cursor.token.word
@@ -64,7 +69,7 @@ def _read_joined(scope: Scope) -> Relation:
 
 
 def _read_joins(scope: Scope, left: Relation) -> Relation:
-    cursor = scope.cursor
+    cursor, steps = scope.cursor, 0
     while True:
         if cursor.at_word("NATURAL"):
             cursor.fail("NATURAL JOIN is not supported", "name the columns with USING")
@@ -73,7 +78,10 @@ def _read_joins(scope: Scope, left: Relation) -> Relation:
         while cursor.at_word(*_JOIN_WORDS):
             words.append(cursor.take().word)
         if not words and not cursor.at_word("JOIN"):
+            cursor.shallower(steps)
             return left
+        cursor.deeper()
+        steps += 1
         cursor.expect_word("JOIN")
         kind = _JOINS.get(tuple(words))
         if kind is None:

@@ -9,7 +9,7 @@ from enum import Enum
 
 from hakiri.transforms.sql.errors import BadSql
 
-LONGEST_TEXT = 1_000_000
+LONGEST_TEXT = 250_000
 
 
 class Kind(Enum):
@@ -42,21 +42,26 @@ class Token:
         return self.text.upper() if self.kind is Kind.WORD else ""
 
 
-_SPACE = re.compile(r"[ \t\n\f\r\x0b\u00a0\u1680\u2000-\u200a\u2028\u202f\u205f\u3000]+")
-_LINE_COMMENT = re.compile(r"--(?:\\\n|[^\r\n])*")
-_COMMENT_EDGE = re.compile(r"/\*|\*/")
-_STRING = re.compile(r"'(?:[^'\\]|\\.|'')*'" + r'|"(?:[^"\\]|\\.|"")*"', re.DOTALL)
-_RAW_STRING = re.compile(r"[rR](?:'[^']*'|\"[^\"]*\")", re.DOTALL)
-_QUOTED = re.compile(r"`(?:[^`]|``)*`", re.DOTALL)
-_WORD = re.compile(r"\w+")
-_PLAIN_WORD = re.compile(r"[A-Za-z0-9_]+")
-# A number with a dot ends where no letter follows: in `t.1a` the dot is no decimal point.
-_NUMBER = re.compile(
-    r"(?:(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?(?:BD|[DF])?(?![A-Za-z0-9_])"
-    r"|\d+[eE][+-]?\d+(?:BD|[DF])?|\d+(?:BD|[DFLSY])?)",
-    re.ASCII | re.IGNORECASE,
+_TOKEN = re.compile(
+    r"""
+    (?P<gap> (?: [ \t\n\f\r\x0b\u00a0\u1680\u2000-\u200a\u2028\u202f\u205f\u3000]
+               | --(?:\\\n|[^\r\n])* )+ )
+    | (?P<comment> /\* )
+    | (?P<raw> [rR] (?: '[^']*' | "[^"]*" ) )
+    | (?P<string> ' (?: [^'\\] | \\. | '' )* ' | " (?: [^"\\] | \\. | "" )* " )
+    | (?P<quoted> ` (?: [^`] | `` )* ` )
+    # What goes on with a letter is a name: `1a`, and `t.1a` is two of them.
+    | (?P<number> (?: (?: [0-9]+\.[0-9]* | \.[0-9]+ ) (?:[eE][+-]?[0-9]+)? (?:[bB][dD]|[dDfF])?
+                    | [0-9]+[eE][+-]?[0-9]+ (?:[bB][dD]|[dDfF])?
+                    | [0-9]+ (?:[bB][dD]|[dDfFlLsSyY])? ) (?!\w) )
+    | (?P<word> \w+ )
+    | (?P<symbol> <=> | <> | != | <= | >= | !> | !< | == | \|\| | \|> | :: | -> | =>
+                | [-+*/%&|^~!=<>()\[\]{},.:;?@$\#\\] )
+    """,
+    re.VERBOSE | re.DOTALL,
 )
-_SYMBOL = re.compile(r"<=>|<>|!=|<=|>=|!>|!<|==|\|\||\|>|::|->|=>|[-+*/%&|^~!=<>()\[\]{},.:;?@$#\\]")
+_COMMENT_EDGE = re.compile(r"/\*|\*/")
+_PLAIN_WORD = re.compile(r"[A-Za-z0-9_]+")
 
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([01][0-7]{2})|(.))", re.DOTALL)
 _ESCAPED = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
@@ -78,23 +83,22 @@ def tokens_of(text: str) -> list[Token]:
 def _tokens(text: str) -> Iterator[Token]:
     at, line, line_start = 0, 1, 0
     while at < len(text):
-        end = _after_gap(text, at, line, at - line_start + 1)
-        if end == at:
-            kind, end, value = _next(text, at, line, at - line_start + 1)
-            yield Token(kind, text[at:end], value, at, line, at - line_start + 1)
-        breaks = text.count("\n", at, end)
-        if breaks:
+        found, column = _TOKEN.match(text, at), at - line_start + 1
+        if found is None:
+            raise _uncut(text[at], line, column)
+        end, group = found.end(), found.lastgroup
+        if group == "comment":
+            end = _after_comment(text, at, line, column)
+        elif group != "gap":
+            kind, value = _meaning(str(group), found[0], line, column)
+            yield Token(kind, found[0], value, at, line, column)
+        if breaks := text.count("\n", at, end):
             line, line_start = line + breaks, text.rindex("\n", at, end) + 1
         at = end
     yield Token(Kind.END, "", "", at, line, at - line_start + 1)
 
 
-def _after_gap(text: str, at: int, line: int, column: int) -> int:
-    """Where the spaces or the comment that begin here end; the same place if there are none."""
-    if gap := _SPACE.match(text, at) or _LINE_COMMENT.match(text, at):
-        return gap.end()
-    if not text.startswith("/*", at):
-        return at
+def _after_comment(text: str, at: int, line: int, column: int) -> int:
     if text.startswith("/*+", at):
         raise BadSql(
             "hints in comments are not supported", line=line, column=column, hint="remove the `/*+ … */`"
@@ -107,33 +111,31 @@ def _after_gap(text: str, at: int, line: int, column: int) -> int:
     raise BadSql("the comment has no end", line=line, column=column, hint="close it with `*/`")
 
 
-def _next(text: str, at: int, line: int, column: int) -> tuple[Kind, int, str]:
-    if found := _RAW_STRING.match(text, at):
-        return Kind.STRING, found.end(), found[0][2:-1]
-    if found := _STRING.match(text, at):
-        return Kind.STRING, found.end(), _unescaped(found[0], line, column)
-    if found := _QUOTED.match(text, at):
-        return Kind.QUOTED, found.end(), found[0][1:-1].replace("``", "`")
-    number, word = _NUMBER.match(text, at), _WORD.match(text, at)
-    if number and (word is None or number.end() >= word.end()):
-        return Kind.NUMBER, number.end(), number[0]
-    if word:
-        if not _PLAIN_WORD.fullmatch(word[0]):
-            raise BadSql(
-                f"`{word[0]}` has letters that a name without quotes cannot have",
-                line=line,
-                column=column,
-                hint="write the name in backticks",
-            )
-        return Kind.WORD, word.end(), word[0]
-    if found := _SYMBOL.match(text, at):
-        return Kind.SYMBOL, found.end(), found[0]
-    if text[at] in "'\"`":
+def _meaning(group: str, text: str, line: int, column: int) -> tuple[Kind, str]:
+    if group == "word" and not _PLAIN_WORD.fullmatch(text):
         raise BadSql(
-            f"the quote {text[at]} has no end", line=line, column=column, hint="close it with the same quote"
+            f"`{text}` has letters that a name without quotes cannot have",
+            line=line,
+            column=column,
+            hint="write the name in backticks",
         )
-    raise BadSql(
-        f"the character `{text[at]}` means nothing in SQL", line=line, column=column, hint="remove it"
+    match group:
+        case "raw":
+            return Kind.STRING, text[2:-1]
+        case "string":
+            return Kind.STRING, _unescaped(text, line, column)
+        case "quoted":
+            return Kind.QUOTED, text[1:-1].replace("``", "`")
+    return Kind[group.upper()], text
+
+
+def _uncut(letter: str, line: int, column: int) -> BadSql:
+    if letter in "'\"`":
+        return BadSql(
+            f"the quote {letter} has no end", line=line, column=column, hint="close it with the same quote"
+        )
+    return BadSql(
+        f"the character `{letter}` means nothing in SQL", line=line, column=column, hint="remove it"
     )
 
 

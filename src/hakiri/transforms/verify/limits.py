@@ -12,6 +12,7 @@ from __future__ import annotations
 DEEPEST_PLAN = 200
 DEEPEST_TYPE = 50
 MOST_NODES = 100_000
+MOST_RELATIONS = 2_000  # Spark plans them all before the first row
 LARGEST_PLAN_BYTES = 8 * 1024 * 1024
 LONGEST_TEXT_BYTES = 100_000
 DEEPEST_SUBQUERY = 8
@@ -21,10 +22,13 @@ MOST_REPEATS = 10_000  # of a value that may itself be large
 MOST_DIGITS = 1_000  # after the point: Spark computes them all, however many are asked for
 WIDEST_FORMAT = 1_000
 MOST_GROWTH = 1_000_000  # all that multiplies, multiplied, on one way through the plan
+MOST_COLUMNS_OF_ONE = 1_024  # of each column that a `*` stands for
 MOST_OVERLAPS = 500  # of sliding windows: Spark plans every one of them
 
 MOST_PARTITIONS = 2_000
 MOST_PIVOT_VALUES = 1_000
+MOST_PIVOT_COLUMNS = 10_000
+MOST_UNPIVOTED = 100_000  # values times the columns that go with each
 MOST_CUBE_COLUMNS = 8  # a cube of n columns is 2**n groupings, all planned before the first row
 MOST_GROUPINGS = 256
 

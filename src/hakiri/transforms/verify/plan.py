@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from hakiri.transforms.verify.doubling import doubling_refusals
 from hakiri.transforms.verify.errors import PlanRefused, Refusal
 from hakiri.transforms.verify.expressions import EXPRESSION_CHECKS
 from hakiri.transforms.verify.growth import growth_refusals
-from hakiri.transforms.verify.limits import LARGEST_PLAN_BYTES
+from hakiri.transforms.verify.limits import LARGEST_PLAN_BYTES, MOST_RELATIONS
 from hakiri.transforms.verify.relations import RELATION_CHECKS
 from hakiri.transforms.verify.scope import Node, Scope
 from hakiri.transforms.verify.walk import walked
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql.connect.proto import Relation
 
 _MOST_GUESSES = 20
+_POINTERS = ("Expression.UnresolvedAttribute", "Expression.UnresolvedStar", "Expression.UnresolvedRegex")
 _CHECKS = {**RELATION_CHECKS, **EXPRESSION_CHECKS}
 
 
@@ -33,8 +35,14 @@ def verify_plan(relation: Relation, *, inputs: Collection[str]) -> None:
     nodes = walked(relation, refusals)
     for node in nodes:
         refusals.extend(_checked(node, inputs, may_guess=len(refusals) < _MOST_GUESSES))
+    refusals.extend(_lost_columns(nodes))
     refusals.extend(_unlike_twins(nodes))
     refusals.extend(growth_refusals(nodes))
+    if sum(node.kind == "Relation" for node in nodes) > MOST_RELATIONS:
+        problem = f"the plan has more than {MOST_RELATIONS} relations"
+        refusals.append(Refusal("root", problem, "read a table once and join fewer"))
+    if not refusals:  # only of a plan that is whole, and not too deep
+        refusals.extend(doubling_refusals(nodes))
     if refusals:
         raise PlanRefused(refusals)
 
@@ -57,6 +65,20 @@ def _checked(node: Node, inputs: Collection[str], *, may_guess: bool) -> Iterato
     for trouble in check(node.message, Scope(node, inputs, may_guess)):
         path = f"{node.path}.{trouble.field}" if trouble.field else node.path
         yield Refusal(path, trouble.problem, trouble.hint)
+
+
+def _lost_columns(nodes: Sequence[Node]) -> Iterator[Refusal]:
+    """Columns of a frame that the plan does not have."""
+    relations: list[Any] = [node.message for node in nodes if node.kind == "Relation"]
+    known = {each.common.plan_id for each in relations if each.common.HasField("plan_id")}
+    for node in nodes:
+        message: Any = node.message
+        if node.kind in _POINTERS and message.HasField("plan_id") and message.plan_id not in known:
+            yield Refusal(
+                node.path,
+                "it is a column of a frame that is not in the plan",
+                "use columns of the frames that the step reads or joins",
+            )
 
 
 def _unlike_twins(nodes: Sequence[Node]) -> Iterator[Refusal]:

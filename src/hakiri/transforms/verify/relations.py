@@ -80,6 +80,8 @@ def _operands(expression: Any, kind: str | None) -> list[Any]:
         return [expression.cast.expr]
     if kind == "alias":
         return [expression.alias.expr]
+    if kind == "lambda_function":
+        return [expression.lambda_function.function]
     if kind == "unresolved_extract_value":
         return [expression.unresolved_extract_value.child, expression.unresolved_extract_value.extraction]
     return list(arguments_of(expression))
@@ -100,10 +102,13 @@ def _aggregate(message: Any, scope: Scope) -> Iterator[Trouble]:
             f"a cube has at most {limits.MOST_CUBE_COLUMNS} columns",
             "use rollup, or name the groupings with groupingSets",
         )
-    if group == "GROUP_TYPE_ROLLUP" and len(message.grouping_expressions) > limits.MOST_GROUPINGS:
+    is_several = group in ("GROUP_TYPE_ROLLUP", "GROUP_TYPE_GROUPING_SETS")
+    if is_several and len(message.grouping_expressions) > limits.MOST_GROUPINGS:
         yield Trouble("grouping_expressions", "there are too many groupings", "group by fewer columns")
     if len(message.grouping_sets) > limits.MOST_GROUPINGS:
         yield Trouble("grouping_sets", "there are too many groupings", "group by fewer columns")
+    if len(message.pivot.values) * len(message.aggregate_expressions) > limits.MOST_PIVOT_COLUMNS:
+        yield Trouble("pivot.values", "the pivot makes too many columns", "pivot fewer values")
     if (group == "GROUP_TYPE_PIVOT") != message.HasField("pivot"):
         yield Trouble("pivot", "a pivot and its values belong together", "run `hakiri compile` again")
 
@@ -116,6 +121,11 @@ def _pivot(message: Any, scope: Scope) -> Iterator[Trouble]:
             "rows to find them",
             "give the values, as in `pivot('kind', ['a', 'b'])`",
         )
+
+
+def _unpivot(message: Any, scope: Scope) -> Iterator[Trouble]:
+    if len(message.values.values) * (len(message.ids) + 1) > limits.MOST_UNPIVOTED:
+        yield Trouble("values", "too many columns become rows", "unpivot fewer columns")
 
 
 def _partitions(message: Any, scope: Scope) -> Iterator[Trouble]:
@@ -155,6 +165,7 @@ RELATION_CHECKS: Mapping[str, Check] = MappingProxyType(
         "Repartition": _partitions,
         "RepartitionByExpression": _partitions,
         "Hint": _hint,
+        "Unpivot": _unpivot,
         "WithRelations": _with_relations,
     }
 )

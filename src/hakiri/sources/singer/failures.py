@@ -1,0 +1,42 @@
+"""What it means that a tap has failed. It tells by an exit code and in the words of its log, and no more."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from hakiri.sources.errors import AuthExpired, PermanentFailure, ReadFailed, TransientFailure
+
+LINES_TOLD = 3
+SIGNALLED = 128
+# Singer gives codes no meaning, so the last lines of the log are all there is to tell failures apart.
+_AUTH = re.compile(
+    r"\b401\b|unauthori[sz]ed|authentication failed|invalid credentials|bad credentials|invalid[_ ]grant", re.I
+)
+_PASSING = re.compile(
+    r"timed? ?out|connection (?:reset|refused|aborted|error)|temporar|\b(?:429|500|502|503|504)\b"
+    r"|too many requests|rate limit|name resolution|unreachable",
+    re.I,
+)
+_NO_DISCOVERY = re.compile(r"(?:unrecognized arguments|no such option|unknown (?:option|flag)).*--?discover", re.I)
+
+
+def failure_of(tap: str, code: int, log: Sequence[str], *, has_given: bool) -> ReadFailed:
+    """The error for a tap that has ended with this code; `has_given` if it gave rows before.
+
+    A tap that was killed, or worked before, may work the next time. One that failed at its start will not,
+    unless its log says that it could not reach its source.
+    """
+    words = " | ".join(log[-LINES_TOLD:])
+    ended = f"was ended by signal {code - SIGNALLED}" if code > SIGNALLED else f"failed with code {code}"
+    problem = f"the tap `{tap}` {ended}" + (f": {words}" if words else ", and its log is empty")
+    if code <= SIGNALLED and _AUTH.search(words):
+        return AuthExpired(problem, hint="check the credentials in the tap's config")
+    if code > SIGNALLED or has_given or _PASSING.search(words):
+        return TransientFailure(problem, hint="run it again; what was read up to the last state is kept")
+    return PermanentFailure(problem, hint="check `config`, and whether this tap needs other keys in it")
+
+
+def lacks_discovery(log: Sequence[str]) -> bool:
+    """Whether a tap says that it knows no `--discover`."""
+    return any(_NO_DISCOVERY.search(line) for line in log)
