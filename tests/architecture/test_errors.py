@@ -17,6 +17,7 @@ import hakiri
 from hakiri.core.errors import ExitCode, HakiriError, Place, UsageError
 from hakiri.core.settings.sections import SETTINGS
 from hakiri.manifest import Code, Problem
+from hakiri.transforms.verify import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 EXAMPLES: MappingProxyType[str, Any] = MappingProxyType(
     {
         "bool": True,
+        "float": 1.5,
         "int": 3,
         "str": "x",
         "str | None": "x",
@@ -41,6 +43,7 @@ EXAMPLES: MappingProxyType[str, Any] = MappingProxyType(
             Problem(code=Code.SYNTAX, place=Place("c.toml", 3), message="y", hint="z", column=4),
         ],
         "Sequence[HakiriError]": [HakiriError("x"), UsageError("y", places=[Place("a", 1)], hint="z")],
+        "Sequence[Refusal]": [Refusal("root.sql", "it is SQL text", "compile it"), Refusal("root", "x", "")],
         "SettingSpec": SETTINGS[0],
     }
 )

@@ -12,7 +12,7 @@ import pytest
 if TYPE_CHECKING:
     from conftest import Run
 
-HEAVY = ("pyspark", "duckdb", "grpc", "pyarrow", "pandas", "numpy")
+HEAVY = ("pyspark", "duckdb", "grpc", "pandas")
 MANIFEST = """\
 [project]
 name = "shop"

@@ -77,7 +77,7 @@ def test_the_steps_are_named_and_one_row_is_one(preview: Run, project: Path) -> 
 def test_verbose_shows_the_types_and_quiet_only_the_rows(preview: Run) -> None:
     verbose, quiet = preview("orders", "-v", "--rows", "1"), preview("orders", "-q", "--rows", "1")
 
-    assert verbose.out == "id (int)  name (string)\n1         Ada\n"
+    assert verbose.out == "id (bigint)  name (string)\n1            Ada\n"
     assert verbose.err.startswith("Spark was warm (server ")
     assert (quiet.out, quiet.err) == ("id  name\n1   Ada\n", "")
 
@@ -153,7 +153,7 @@ def test_a_file_that_does_not_fit_is_told_with_its_name(preview: Run, project: P
     assert outcome.err == (
         "error[sources.unreadable_file]: `data/b.csv` cannot be read: "
         "a line has more or fewer fields than the header\n"
-        "  --> hakiri.toml:4\n"
+        "  --> data/b.csv:2\n"
         "hint: mend or remove the file; --verbose shows Spark's whole message\n"
     )
 

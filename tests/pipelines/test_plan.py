@@ -10,7 +10,8 @@ from hakiri.manifest import Project, UnknownPipeline, load_project
 from hakiri.pipelines import Action, plan_project
 
 HEAD = '[project]\nname = "shop"\n'
-PIPELINE = '[[pipeline]]\nid = "{id}"\nsource = {{ connector = "files" }}\ntables = ["t"]\n'
+SOURCE = 'source = {{ connector = "files", config = {{ path = "*.csv" }} }}'
+PIPELINE = f'[[pipeline]]\nid = "{{id}}"\n{SOURCE}\ntables = ["t"]\n'
 
 Load = Callable[..., Project]
 

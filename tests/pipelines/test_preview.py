@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from hakiri.core.clock import SystemClock
 from hakiri.core.errors import Place
 from hakiri.core.secrets import MissingSecret
 from hakiri.manifest import Project, UnknownPipeline, load_project
-from hakiri.pipelines import Preview, check_preview, preview_pipeline
+from hakiri.pipelines import Preview, preview_rows, ready_to_preview
+from hakiri.pipelines.errors import NoSuchTable
 from hakiri.sources.errors import BadSourceConfig, NoFiles, UnreadableFile
 from hakiri.transforms.errors import BrokenTransform, TransformFailed
 
@@ -45,22 +47,43 @@ def load(tmp_path: Path) -> Load:
     return load_project_with
 
 
+def ready(
+    project: Project,
+    env: dict[str, str] | None = None,
+    *,
+    pipeline: str = "orders",
+    table: str | None = None,
+) -> Any:
+    return ready_to_preview(project, pipeline, table=table, env=env or {}, clock=SystemClock())
+
+
 def look(spark: Any, project: Project, *, rows: int = 10) -> Preview:
-    return preview_pipeline(spark, project, check_preview(project, "orders", {}), rows=rows)
+    with ready(project) as prospect:
+        return preview_rows(spark, prospect, rows=rows)
 
 
-def test_what_can_be_checked_without_spark_gives_the_pipeline(load: Load) -> None:
+def test_what_can_be_checked_without_spark_is_ready(load: Load) -> None:
     project = load(more='secrets = ["SHOP_TOKEN"]\n')
 
-    assert check_preview(project, "orders", {"SHOP_TOKEN": "x"}) is project.pipeline("orders")
+    with ready(project, {"SHOP_TOKEN": "x"}) as prospect:
+        assert prospect.spec is project.pipeline("orders")
+        assert prospect.table.schema.names == ["id", "n"]
+        assert prospect.plans == ()
+
+
+def test_a_table_that_is_not_pulled_is_told_with_the_nearest(load: Load) -> None:
+    with pytest.raises(NoSuchTable) as refused, ready(load(), table="order"):
+        pass
+
+    assert refused.value.hint == "did you mean `orders`?"
 
 
 @pytest.mark.spec("HP-010")
 def test_a_missing_secret_is_told_before_anything_is_read(load: Load) -> None:
     project = load(more='secrets = ["SHOP_TOKEN", "SHOP_USER"]\n', data="")  # nor is there a file to read
 
-    with pytest.raises(MissingSecret) as refused:
-        check_preview(project, "orders", {"SHOP_TOKEN": ""})
+    with pytest.raises(MissingSecret) as refused, ready(project, {"SHOP_TOKEN": ""}):
+        pass
 
     assert str(refused.value) == (
         "secrets `SHOP_TOKEN`, `SHOP_USER` are not set in the environment, wanted by pipeline `orders`"
@@ -68,15 +91,15 @@ def test_a_missing_secret_is_told_before_anything_is_read(load: Load) -> None:
 
 
 def test_an_unknown_pipeline_is_told_with_the_nearest_before_spark(load: Load) -> None:
-    with pytest.raises(UnknownPipeline) as refused:
-        check_preview(load(), "ordres", {})
+    with pytest.raises(UnknownPipeline) as refused, ready(load(), pipeline="ordres"):
+        pass
 
     assert refused.value.hint == "did you mean `orders`?"
 
 
 def test_errors_of_the_source_name_the_pipelines_place(load: Load) -> None:
-    with pytest.raises(NoFiles) as no_files:
-        check_preview(load(data=""), "orders", {})
+    with pytest.raises(NoFiles) as no_files, ready(load(data="")):
+        pass
 
     assert no_files.value.places == (Place("hakiri.toml", 4),)
 
@@ -85,8 +108,8 @@ def test_errors_of_the_config_name_the_pipelines_place(load: Load, tmp_path: Pat
     load()
     (tmp_path / "hakiri.toml").write_text(MANIFEST.replace("path =", "paht ="))
 
-    with pytest.raises(BadSourceConfig) as bad_config:
-        check_preview(load_project(tmp_path), "orders", {})
+    with pytest.raises(BadSourceConfig) as bad_config, ready(load_project(tmp_path)):
+        pass
 
     assert bad_config.value.places == (Place("hakiri.toml", 4),)
     assert bad_config.value.hint == "did you mean `path`?"
@@ -95,7 +118,10 @@ def test_errors_of_the_config_name_the_pipelines_place(load: Load, tmp_path: Pat
 @pytest.mark.spark
 def test_a_pipeline_without_a_transform_shows_its_source(spark: Any, load: Load) -> None:
     assert look(spark, load()) == Preview(
-        columns=(("id", "int"), ("n", "int")), rows=((1, 10), (2, 20), (3, 30)), steps=()
+        table="orders",
+        columns=(("id", "bigint"), ("n", "bigint")),
+        rows=((1, 10), (2, 20), (3, 30)),
+        steps=(),
     )
 
 
@@ -106,7 +132,10 @@ def test_rows_go_through_the_transform(spark: Any, load: Load) -> None:
     )
 
     assert look(spark, project) == Preview(
-        columns=(("quarter", "double"),), rows=((5.0,), (7.5,)), steps=("transforms/orders.py:5",)
+        table="orders",
+        columns=(("quarter", "double"),),
+        rows=((5.0,), (7.5,)),
+        steps=("transforms/orders.py:5",),
     )
 
 
@@ -171,9 +200,9 @@ def test_a_broken_file_of_transforms_is_told(spark: Any, load: Load) -> None:
 
 
 @pytest.mark.spark
-def test_a_file_that_cannot_be_read_is_told_with_the_pipelines_place(spark: Any, load: Load) -> None:
+def test_a_file_that_cannot_be_read_is_told_with_its_line(spark: Any, load: Load) -> None:
     with pytest.raises(UnreadableFile) as failed:
         look(spark, load(data="id,n\n1,2\n3\n"))
 
     assert str(failed.value) == "`data/a.csv` cannot be read: a line has more or fewer fields than the header"
-    assert failed.value.places == (Place("hakiri.toml", 4),)
+    assert failed.value.places == (Place("data/a.csv", 3),)

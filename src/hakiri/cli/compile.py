@@ -41,7 +41,7 @@ def compile_transforms(
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; exit with 1 if a file is not up to date.")
     ] = False,
-    show: Annotated[
+    show_plans: Annotated[
         bool,
         typer.Option("--show", help="Show the plans, and the columns before and after. Starts Spark."),
     ] = False,
@@ -58,7 +58,7 @@ def compile_transforms(
     project = project_of(app)
     compiled = compile_project(project, files=files)
     outcomes = write_compiled(project.root, compiled, only_look=check)
-    schemas = _result_schemas(app, project, compiled) if show else []
+    schemas = _result_schemas(app, project, compiled) if show_plans else []
     if as_json:
         from hakiri.cli.reports.compile import compile_report
 

@@ -139,7 +139,10 @@ def read_config(
     try:
         config = model.model_validate_json(canonical_json(dict(data)))
     except ValidationError as error:
-        problem, hint = _told(error.errors(include_url=False, include_input=False)[0], model)
+        found = error.errors(include_url=False, include_input=False)
+        # A misspelt key is also a missing one; it is the misspelling that helps.
+        first = next((details for details in found if details["type"] == "extra_forbidden"), found[0])
+        problem, hint = _told(first, model)
         raise BadSourceConfig(connector, problem, place, hint=hint) from None
     for template in templates_in(config):
         for name in template.names:

@@ -137,6 +137,8 @@ def _call(name: str, arguments: Sequence[Expression], *, is_distinct: bool = Fal
     texts = [shown(argument) for argument in arguments]
     if name in _OPERATORS and len(texts) == _TWO:
         return f"({texts[0]} {name} {texts[1]})"
+    if name == "not" and len(texts) == _ONE:
+        return f"not {texts[0]}"
     if name == "when":
         return _case(texts)
     return f"{name}({'distinct ' if is_distinct else ''}{', '.join(texts)})"
@@ -161,7 +163,10 @@ def _literal(literal: Any) -> str:
 def _type(cast: Any) -> str:
     if cast.WhichOneof("cast_to_type") == "type_str":
         return str(cast.type_str)
-    return str(cast.type.WhichOneof("kind")).replace("long", "bigint").replace("integer", "int")
+    kind = str(cast.type.WhichOneof("kind"))
+    if kind == "decimal":
+        return f"decimal({cast.type.decimal.precision},{cast.type.decimal.scale})"
+    return {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint"}.get(kind, kind)
 
 
 _EXPRESSIONS: Mapping[str, Callable[[Any], str]] = MappingProxyType(

@@ -48,8 +48,10 @@ def with_fresh_plan_ids(relation: Relation, fresh: Callable[[], int]) -> Relatio
     new: dict[int, int] = {}
     for each in messages(copy):
         if isinstance(each, Relation):
+            # The same relation may stand in several places, and has one id in all of them.
             old = each.common.plan_id if each.common.HasField("plan_id") else None
-            each.common.plan_id = fresh()
+            made = new.get(old) if old is not None else None
+            each.common.plan_id = fresh() if made is None else made
             if old is not None:
                 new[old] = each.common.plan_id
     for pointer in _pointers(copy):

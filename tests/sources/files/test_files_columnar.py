@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.orc as pa_orc
 import pyarrow.parquet as pa_parquet
 import pytest
+from tests.sources.files.lab import TABLE, files_in, rows_of, types_of, write
 
 from hakiri.core.errors import Place
 from hakiri.sources.contract import Extent
 from hakiri.sources.errors import SchemaIncompatible, UnreadableFile
 from hakiri.sources.files.column_types import Conflict, common_type
-from tests.sources.files.lab import TABLE, files_in, rows_of, types_of, write
 
 
 def put(root: Path, name: str, **columns: pa.Array) -> None:
@@ -162,8 +162,19 @@ def test_old_times_of_parquet_and_those_of_orc_are_utc(tmp_path: Path) -> None:
 def test_types_that_spark_does_not_read_are_refused(tmp_path: Path, column: pa.Array, kind: str) -> None:
     put(tmp_path, "a.parquet", c=column)
 
-    with pytest.raises(SchemaIncompatible, match=f"^column `c` of `a.parquet` has the type {kind}"):
+    with pytest.raises(SchemaIncompatible, match=f"^`a.parquet` has a column `c` of the type {kind}"):
         files_in(tmp_path, path="a.parquet").discover([TABLE])
+
+
+def test_a_name_that_spark_misreads_in_orc_is_refused(tmp_path: Path) -> None:
+    put(tmp_path, "a.orc", **{"a`b": ints(pa.int64(), 1)})
+
+    with pytest.raises(SchemaIncompatible) as refused:
+        files_in(tmp_path, path="a.orc").discover([TABLE])
+
+    assert str(refused.value) == (
+        "`a.orc` has a column `a`b` with a backtick in its name, which Spark does not read"
+    )
 
 
 def test_a_time_finer_than_a_microsecond_is_refused(tmp_path: Path) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.sources.files.lab import PLACE, files_config
 
 from hakiri.core.errors import ExitCode
 from hakiri.sources.errors import BadSourceConfig
-from tests.sources.files.lab import PLACE, files_config
 
 A_GLOB = 'write a glob, as in path = "data/*.csv"'
 KNOWN = "use one of: csv, jsonl, parquet, orc"
@@ -21,8 +21,10 @@ CSV = {"path": "a.csv"}
         (
             {},
             "`path` is missing",
-            'a glob that starts at the project, as in "data/**/*.csv", or a list of them; '
-            "`{table}` stands for the table's name",
+            (
+                'a glob that starts at the project, as in "data/**/*.csv", or a list of them; '
+                "`{table}` stands for the table's name"
+            ),
         ),
         ({"path": ""}, "`path` is empty", A_GLOB),
         ({"path": []}, "`path` is empty", A_GLOB),
@@ -43,8 +45,10 @@ CSV = {"path": "a.csv"}
         (CSV | {"format": ["csv"]}, "`format` is not a text", KNOWN),
         (
             {"path": "data/**x.csv"},
-            "`path` is `data/**x.csv`, which is no glob: "
-            "`**` stands for whole folders and takes no other signs beside it",
+            (
+                "`path` is `data/**x.csv`, which is no glob: "
+                "`**` stands for whole folders and takes no other signs beside it"
+            ),
             'write it as in path = "data/**/*.csv"',
         ),
         (

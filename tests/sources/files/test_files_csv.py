@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.sources.files.lab import TABLE, files_in, rows_of, types_of, values_of, write
 
 from hakiri.core.errors import Place
 from hakiri.sources.contract import Extent, Read
@@ -17,7 +18,6 @@ from hakiri.sources.errors import PermanentFailure, SchemaIncompatible, Unreadab
 from hakiri.sources.files import csv_files
 from hakiri.sources.files.csv_values import ColumnSketch
 from hakiri.sources.json_rows import type_text
-from tests.sources.files.lab import TABLE, files_in, rows_of, types_of, values_of, write
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.sources.files.lab import TABLE, files_in, names_read, rows_of, write
 
 from hakiri.core.clock import FixedClock
 from hakiri.core.cursors import CursorKind
 from hakiri.sources.contract import Batch, Read, Window
 from hakiri.sources.errors import NoFiles, PermanentFailure
 from hakiri.sources.files import FilesConnector
-from tests.sources.files.lab import TABLE, files_in, names_read, rows_of, write
 
 OLD = 1_700_000_000
 LATER = FixedClock(datetime(2030, 1, 1, tzinfo=UTC))

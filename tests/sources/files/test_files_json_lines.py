@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.sources.files.lab import TABLE, files_in, rows_of, types_of, write
 
 from hakiri.core.errors import Place
 from hakiri.sources.errors import SchemaIncompatible, UnreadableFile
@@ -17,7 +18,6 @@ from hakiri.sources.files import json_lines
 from hakiri.sources.files.json_lines import BadLine, fitting
 from hakiri.sources.files.json_lines import rows_of as rows_of_lines
 from hakiri.sources.json_rows import infer_schema, parse_json, settle
-from tests.sources.files.lab import TABLE, files_in, rows_of, types_of, write
 
 SCHEMA = pa.schema(
     [

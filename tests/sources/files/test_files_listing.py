@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.sources.files.lab import TABLE, files_in, rows_of, types_of, write
 
 from hakiri.core.errors import ExitCode, Place
 from hakiri.sources.contract import Read
 from hakiri.sources.errors import NoFiles, PermanentFailure, UnreadableFile
 from hakiri.sources.files.listing import list_files
-from tests.sources.files.lab import TABLE, files_in, rows_of, types_of, write
 
 NOBODY = 65_534
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 DEPTH = 3
@@ -104,3 +105,23 @@ def lists(depth: int = DEPTH) -> st.SearchStrategy[str]:
 
 def expressions() -> st.SearchStrategy[str]:
     return st.one_of(numbers(), truths(), texts(), lists())
+
+
+def random_expressions(count: int) -> list[str]:
+    """So many expressions, the same ones every time."""
+    found: list[str] = []
+
+    @settings(
+        max_examples=count,
+        derandomize=True,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(expressions())
+    def collect(text: str) -> None:
+        found.append(text)
+
+    collect()
+    return found

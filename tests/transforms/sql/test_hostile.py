@@ -13,6 +13,8 @@ from tests.transforms.sql.corpus import EXPRESSIONS, QUERIES, TABLES, lines
 from hakiri.engine.connect import load_client
 from hakiri.transforms.sql import BadSql, expression_plan, query_plan, type_plan
 
+pytestmark = pytest.mark.proof
+
 load_client()
 
 SOON = settings(

@@ -124,7 +124,7 @@ def test_what_the_plan_keeps_small_is_allowed(what: str) -> None:
 @pytest.mark.spec("HP-091")
 @pytest.mark.parametrize("what", BEYOND)
 def test_what_could_take_all_memory_is_refused(what: str) -> None:
-    assert len(problems_of(BEYOND[what]())) == 1
+    assert problems_of(BEYOND[what]())[:1] != []
 
 
 def test_growth_is_counted_over_steps() -> None:

@@ -58,6 +58,10 @@ class ColumnarFiles:
         with self._opened(file) as content:
             if self._is_parquet:
                 return _footer(file, content.schema_arrow, content.metadata.num_rows, _with_int96(content))
+            # Spark gives NULL for such a column, without a word.
+            misread = [field.name for field in content.schema if "`" in f"{field.name}{field.type}"]
+            if misread:
+                raise _unsupported(misread[0], file, "with a backtick in its name")
             return _footer(file, content.schema, content.nrows, set(content.schema.names))
 
     def learn(self, files: Sequence[FoundFile]) -> Learnt:
@@ -159,11 +163,11 @@ def _footer(file: FoundFile, schema: pa.Schema, rows: int, are_moments: set[str]
         if is_ns and not is_moment:
             nanoseconds.add(field.name.casefold())
         if has_inside(field.type, [pa.null()] if is_moment else [pa.null(), *_NANOSECONDS]):
-            raise _unsupported(field.name, file, str(field.type))
+            raise _unsupported(field.name, file, f"of the type {field.type}")
         try:
             fields.append(pa.field(field.name, type_in_spark(field.type, are_moments=is_moment)))
         except Unsupported as unsupported:
-            raise _unsupported(field.name, file, str(unsupported)) from None
+            raise _unsupported(field.name, file, f"of the type {unsupported}") from None
     return Footer(
         schema=pa.schema(fields),
         rows=rows,
@@ -172,10 +176,10 @@ def _footer(file: FoundFile, schema: pa.Schema, rows: int, are_moments: set[str]
     )
 
 
-def _unsupported(column: str, file: FoundFile, kind: str) -> SchemaIncompatible:
+def _unsupported(column: str, file: FoundFile, what: str) -> SchemaIncompatible:
     return SchemaIncompatible(
-        f"column `{column}` of `{file.name}` has the type {kind}, which Spark does not read",
-        hint="write the files with another type, or without the column",
+        f"`{file.name}` has a column `{column}` {what}, which Spark does not read",
+        hint="write the files otherwise, or without the column",
     )
 
 

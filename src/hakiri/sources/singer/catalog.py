@@ -68,7 +68,7 @@ class Stream:
 
 
 def streams_in(catalog: Any, source: str) -> tuple[Stream, ...]:
-    """The streams of a catalog; `source` says in words whose it is. Raises PermanentFailure for another thing."""
+    """The streams of a catalog; `source` says in words what it was. Raises PermanentFailure if it is none."""
     entries = catalog.get("streams") if isinstance(catalog, Mapping) else None
     if not isinstance(entries, list):
         raise PermanentFailure(

@@ -52,12 +52,10 @@ class SingerConfig(SourceConfig):
         None, description="A file with the tap's catalog, from the project's folder, instead of discovery."
     )
     discovery: bool = Field(
-        default=True,
-        description="Write false for a tap that cannot list its streams: it is run to see them."
+        default=True, description="Write false for a tap that cannot list its streams: it is run to see them."
     )
     properties: bool = Field(
-        default=False,
-        description="Write true for an old tap, which takes its catalog with --properties."
+        default=False, description="Write true for an old tap, which takes its catalog with --properties."
     )
     select: dict[SourceTable, tuple[str, ...]] = Field(
         {}, description="By stream, the only properties that are wanted beside the tap's own keys."

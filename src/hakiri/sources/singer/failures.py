@@ -11,14 +11,17 @@ LINES_TOLD = 3
 SIGNALLED = 128
 # Singer gives codes no meaning, so the last lines of the log are all there is to tell failures apart.
 _AUTH = re.compile(
-    r"\b401\b|unauthori[sz]ed|authentication failed|invalid credentials|bad credentials|invalid[_ ]grant", re.I
+    r"\b401\b|unauthori[sz]ed|authentication failed|invalid credentials|bad credentials|invalid[_ ]grant",
+    re.IGNORECASE,
 )
 _PASSING = re.compile(
     r"timed? ?out|connection (?:reset|refused|aborted|error)|temporar|\b(?:429|500|502|503|504)\b"
     r"|too many requests|rate limit|name resolution|unreachable",
-    re.I,
+    re.IGNORECASE,
 )
-_NO_DISCOVERY = re.compile(r"(?:unrecognized arguments|no such option|unknown (?:option|flag)).*--?discover", re.I)
+_NO_DISCOVERY = re.compile(
+    r"(?:unrecognized arguments|no such option|unknown (?:option|flag)).*--?discover", re.IGNORECASE
+)
 
 
 def failure_of(tap: str, code: int, log: Sequence[str], *, has_given: bool) -> ReadFailed:

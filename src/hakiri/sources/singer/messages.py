@@ -72,9 +72,7 @@ def message_in(line: bytes, number: int, mask: Callable[[str], str], *, keep_dig
             raise _refusal(number, "is a JSON object without a `type`")
 
 
-def _object_in(
-    line: bytes, number: int, mask: Callable[[str], str], *, keep_digits: bool
-) -> dict[str, Any]:
+def _object_in(line: bytes, number: int, mask: Callable[[str], str], *, keep_digits: bool) -> dict[str, Any]:
     try:
         found = parse_json(line, keep_digits=keep_digits)
     except BadJson as error:

@@ -49,7 +49,8 @@ class TapRun:
         self._command = command
         self._log = _Tail(mask)
         self._buffer = bytearray()
-        self._has_all = False
+        # Whether everything that the tap has written to stdout was taken.
+        self.has_all = False
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", str(LEASH), str(command.folder), *command.arguments],
             cwd=command.working_folder,
@@ -89,7 +90,7 @@ class TapRun:
 
     def wait_for_output(self) -> None:
         """Return when the tap has written something, or has ended."""
-        while not self._buffer and not self._has_all:
+        while not self._buffer and not self.has_all:
             self._take_some()
 
     def lines(self) -> Iterator[bytes]:
@@ -111,7 +112,7 @@ class TapRun:
                     f"{self._command.most_line_bytes >> 20} MiB",
                     hint="leave out the property that is so large, with `select`",
                 )
-            if self._has_all:
+            if self.has_all:
                 break
             self._take_some()
         if self._buffer:
@@ -147,7 +148,7 @@ class TapRun:
             if not some:
                 self._waiting.unregister(descriptor)
                 if descriptor == self._out:
-                    self._has_all = True
+                    self.has_all = True
                 else:
                     self._log.finish()
             elif descriptor == self._out:

@@ -14,8 +14,8 @@
 | anything else                                   | string that holds JSON text                       |
 
 A null beside other types says nothing, since every column may be null. Several types, in a list or by
-`anyOf`, `oneOf` and `allOf`, are one if they are equal, float64 if they are numbers, a struct of all fields if
-they are objects, and string otherwise. A schema never makes a row fail: what does not fit goes to `_extra`.
+`anyOf`, `oneOf` and `allOf`, are one if they are equal, float64 if they are numbers, a struct of all fields
+if they are objects, and string otherwise. A schema never makes a row fail: misfits go to `_extra`.
 """
 
 from __future__ import annotations

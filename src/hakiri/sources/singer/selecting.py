@@ -38,7 +38,9 @@ def chosen_catalog(
             {"breadcrumb": list(breadcrumb), "metadata": facts} for breadcrumb, facts in known.items()
         ]
         if is_legacy:
-            entry["schema"] = _legacy_schema(stream, wanted if is_chosen else frozenset(), is_chosen=is_chosen)
+            entry["schema"] = _legacy_schema(
+                stream, wanted if is_chosen else frozenset(), is_chosen=is_chosen
+            )
         entries.append(entry)
     return {"streams": entries}
 

@@ -21,7 +21,9 @@ def find_tap(tap: str, root: Path, search_path: str | None) -> Path:
     if os.sep in tap:
         path = root / tap
         if not path.is_file():
-            raise PermanentFailure(f"there is no tap `{tap}`", hint="check `tap`; it starts at the project's folder")
+            raise PermanentFailure(
+                f"there is no tap `{tap}`", hint="check `tap`; it starts at the project's folder"
+            )
         if not os.access(path, os.X_OK):
             raise PermanentFailure(f"the tap `{tap}` is no program", hint=f"run `chmod +x {tap}`")
         return path
