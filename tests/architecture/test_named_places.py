@@ -36,7 +36,7 @@ NAMED_PLACES = MappingProxyType(
         ("cli/entry.py", "os.environ"): "the process enters here and passes its environment on",
         ("cli/entry.py", "pathlib.Path.cwd"): "the process enters here and passes its folder on",
         ("engine/archive.py", "os.environ"): "a process of its own enters here, started by the keeper",
-        ("sources/bridge/task.py", "os.environ"): "a Spark task enters here, on a machine that has the secrets",
+        ("sources/bridge/task.py", "os.environ"): "a Spark task enters here, where the secrets are",
         ("engine/connect.py", "os.environ"): "pyspark takes this one setting from nowhere else",
     }
 )

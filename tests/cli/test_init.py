@@ -29,6 +29,7 @@ FILES = [
     "data/orders/orders-2026-01.csv",
     "data/orders/orders-2026-02.csv",
     "hakiri.toml",
+    "pipelines/orders.transforms.json",
     "queries/revenue_by_country.sql",
     "transforms/orders.py",
 ]
@@ -43,7 +44,7 @@ def test_init_makes_every_file_and_says_what_to_type_next(run: Run, tmp_path: Pa
 
     assert (outcome.code, outcome.out) == (0, "")
     assert outcome.err == (
-        f"made project `my-shop` in {tmp_path}/my shop (13 files)\n"
+        f"made project `my-shop` in {tmp_path}/my shop (14 files)\n"
         "next:\n  cd 'my shop'\n  hakiri doctor\n  hakiri plan\n  hakiri preview orders\n"
     )
     assert files_below(tmp_path / "my shop") == FILES
@@ -75,6 +76,13 @@ def test_the_transform_of_a_new_project_is_python(run: Run, tmp_path: Path) -> N
 
     source = (tmp_path / "transforms/orders.py").read_text()
     assert compile(source, "orders.py", "exec")
+
+
+def test_the_transform_of_a_new_project_is_compiled(run: Run) -> None:
+    """After a change to the sample: `hakiri init`, `hakiri compile`, and copy the file to the scaffold."""
+    run("init")
+
+    assert run("compile", "--check").out.startswith("unchanged pipelines/orders.transforms.json")
 
 
 def test_the_sample_data_is_two_hundred_orders_in_two_files() -> None:

@@ -23,7 +23,7 @@ def test_a_function_may_serve_several_pipelines() -> None:
     def step(rows: object) -> object:
         return rows
 
-    assert getattr(step, PIPELINE_MARK) == ("orders", "refunds")
+    assert getattr(step, PIPELINE_MARK) == (("orders", None), ("refunds", None))
 
 
 def test_a_decorator_without_an_id_is_refused() -> None:

@@ -16,6 +16,7 @@ _TEMPLATES = {
     ".taplo.toml": "taplo.toml",
     ".vscode/settings.json": "settings.json",
     ".vscode/extensions.json": "extensions.json",
+    "pipelines/orders.transforms.json": "orders.transforms.json",
     "transforms/orders.py": "orders.py.txt",
     "queries/revenue_by_country.sql": "revenue_by_country.sql",
 }

@@ -288,4 +288,4 @@ class CsvFiles:
 def _length(batch: pa.RecordBatch) -> int:
     """About how many bytes the rows take in a file: their fields, and a sign after each."""
     fields = sum(pc.sum(pc.binary_length(column)).as_py() or 0 for column in batch.columns)
-    return int(fields) + batch.num_rows * batch.num_columns
+    return int(fields + batch.num_rows * batch.num_columns)

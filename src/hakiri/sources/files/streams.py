@@ -7,16 +7,13 @@ import io
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 
 from hakiri.core.errors import Place
 from hakiri.sources.errors import UnreadableFile
 from hakiri.sources.files.listing import FoundFile, unreadable
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
 
 BOM = b"\xef\xbb\xbf"
 PIECE = 1024 * 1024
@@ -63,7 +60,7 @@ class TextBytes(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: WriteableBuffer) -> int:
+    def readinto(self, buffer: Any) -> int:
         view = memoryview(buffer)
         while not self._rest and not self._is_at_end:
             piece = self._stream.read(len(view))

@@ -1,4 +1,4 @@
-"""A tap of the first days: no metadata, `--properties` in place of `--catalog`, and selection in the schema."""
+"""A tap of the first days: no metadata, `--properties` for `--catalog`, and selection in the schema."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 SCHEMA = {
     "type": "object",
@@ -15,6 +16,12 @@ SCHEMA = {
         "blob": {"inclusion": "unsupported"},
     },
 }
+
+
+def say(message: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(message) + "\n")
+
+
 parser = argparse.ArgumentParser()
 parser.add_argument("--config", required=True)
 parser.add_argument("--discover", action="store_true")
@@ -23,30 +30,13 @@ parser.add_argument("--state")
 args = parser.parse_args()
 if args.discover:
     streams = [{"stream": name, "schema": SCHEMA, "key_properties": ["id"]} for name in ("people", "places")]
-    json.dump({"streams": streams}, sys.stdout)
+    say({"streams": streams})
 else:
     for stream in json.loads(Path(args.properties).read_text())["streams"]:
-        if stream["schema"].get("selected"):
-            properties = stream["schema"]["properties"]
-            kept = [name for name, schema in properties.items() if schema.get("selected")]
-            print(
-                json.dumps(
-                    {
-                        "type": "SCHEMA",
-                        "stream": stream["stream"],
-                        "schema": stream["schema"],
-                        "key_properties": ["id"],
-                    }
-                )
-            )
+        name, schema = stream["stream"], stream["schema"]
+        if schema.get("selected"):
+            kept = [each for each, inner in schema["properties"].items() if inner.get("selected")]
+            say({"type": "SCHEMA", "stream": name, "schema": schema, "key_properties": ["id"]})
             for number in range(3):
-                row = {"id": number, "name": f"{stream['stream']} {number}"}
-                print(
-                    json.dumps(
-                        {
-                            "type": "RECORD",
-                            "stream": stream["stream"],
-                            "record": {name: row[name] for name in kept},
-                        }
-                    )
-                )
+                row = {"id": number, "name": f"{name} {number}"}
+                say({"type": "RECORD", "stream": name, "record": {each: row[each] for each in kept}})
