@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import pyarrow as pa
 import pytest
 from tests.support.github_api import GithubApi, Repository, at
-from tests.support.http_api import Call, Reply
+from tests.support.http_api import Call, Reply, http_breakages
 from tests.support.rest import PLACE, Surroundings, connected, rows_of
 
 from hakiri.core.cursors import CursorKind
@@ -79,7 +79,7 @@ def test_the_config_that_the_manifest_prints_is_enough() -> None:
             "write each repository once",
         ),
         ({"repo": []}, "`repo` is empty, or has a repository twice", "write each repository once"),
-        ({"repos": "a/b"}, "`repo` is missing", "write a repository as in `owner/name`, or a list of them"),
+        ({"repos": "a/b"}, "unknown key `repos`", "did you mean `repo`?"),
         (
             {"repo": "a/b", "token": "ghp_x"},
             "`token` holds a secret that is written out",
@@ -331,4 +331,5 @@ class TestGithub(ConnectorContract):
                 incremental=dict.fromkeys(("issues", "pull_requests", "comments"), "updated_at"),
                 grow=grow,
                 calls=lambda: len(api.calls),
+                breakages=http_breakages(api, TOKEN),
             )

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from tests.support.http_api import Reply
+from tests.support.http_api import Reply, http_breakages
 from tests.support.rest import PLACE, Surroundings, connected, rows_of
 from tests.support.shopify_api import ShopifyApi, at, customer, order, product
 
@@ -222,4 +222,5 @@ class TestShopify(ConnectorContract):
                 incremental=dict.fromkeys(("orders", "customers", "products"), "updated_at"),
                 grow=grow,
                 calls=lambda: len(api.calls),
+                breakages=http_breakages(api, TOKEN),
             )

@@ -15,6 +15,14 @@ from types import TracebackType
 from typing import Any, TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
+from hakiri.sources.errors import (
+    AuthExpired,
+    PermanentFailure,
+    RateLimited,
+    ReadFailed,
+    TransientFailure,
+)
+
 HOST = "127.0.0.1"
 
 
@@ -140,6 +148,18 @@ def breakage(api: HttpApi, reply: Reply) -> Callable[[], AbstractContextManager[
             api.answer = whole
 
     return broken
+
+
+def http_breakages(
+    api: HttpApi, secret: str
+) -> dict[type[ReadFailed], Callable[[], AbstractContextManager[None]]]:
+    """The ways in which an API refuses, by the error that each is; some repeat the caller's secret."""
+    return {
+        TransientFailure: breakage(api, Reply(status=500, body={"message": f"no {secret}"})),
+        RateLimited: breakage(api, Reply(status=429, headers={"retry-after": "3600"})),
+        AuthExpired: breakage(api, Reply(status=401, body={"error": f"bad {secret}"})),
+        PermanentFailure: breakage(api, Reply(status=404, body={})),
+    }
 
 
 class _Server(ThreadingHTTPServer):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,7 +12,6 @@ from urllib.parse import quote, urlsplit
 from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
 from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, core_schema
 
-from hakiri.core.canonical import canonical_json
 from hakiri.core.errors import Place
 from hakiri.core.nearest import nearest
 from hakiri.core.secrets import Secret
@@ -137,7 +137,7 @@ def read_config(
     `secrets` are the names that the pipeline declares: a template may use no others.
     """
     try:
-        config = model.model_validate_json(canonical_json(dict(data)))
+        config = model.model_validate_json(json.dumps(dict(data)))
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False)
         # A misspelt key is also a missing one; it is the misspelling that helps.

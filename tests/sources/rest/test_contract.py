@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.support.http_api import Reply, breakage
+from tests.support.http_api import http_breakages
 from tests.support.paged_api import PagedApi, config_for
 
-from hakiri.sources.errors import AuthExpired, PermanentFailure, RateLimited, TransientFailure
 from hakiri.sources.rest import RestConnector
 from hakiri.sources.testing import ConnectorContract, Subject, maker
 
@@ -67,10 +66,5 @@ class TestRest(ConnectorContract):
                 secrets={"TOKEN": TOKEN},
                 grow=grow,
                 calls=lambda: len(api.calls),
-                breakages={
-                    TransientFailure: breakage(api, Reply(status=500, body={"message": f"no {TOKEN}"})),
-                    RateLimited: breakage(api, Reply(status=429, headers={"retry-after": "3600"})),
-                    AuthExpired: breakage(api, Reply(status=401, body={"error": f"bad {TOKEN}"})),
-                    PermanentFailure: breakage(api, Reply(status=404, body={})),
-                },
+                breakages=http_breakages(api, TOKEN),
             )

@@ -21,6 +21,8 @@ from hakiri.sources.testing import ConnectorContract, Subject, maker
 from hakiri.sources.testing.reading import read_all, rows_of
 from hakiri.sources.testing.subject import visit
 
+pytestmark = pytest.mark.proof
+
 PASSWORD = "hunter2-marker-%/"
 ROWS = {"orders": 900, "events": 700, "empty": 0}
 INCREMENTAL = {"orders": "updated_at", "events": "n"}

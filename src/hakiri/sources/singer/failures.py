@@ -9,14 +9,22 @@ from hakiri.sources.errors import AuthExpired, PermanentFailure, ReadFailed, Tra
 
 LINES_TOLD = 3
 SIGNALLED = 128
+
+
+def _status(codes: str) -> str:
+    """A status of HTTP as logs write it: a number alone may be anything, a part of a path too."""
+    before = r"(?:http|status|code|error|response)\W{0,3}(?:code\W{0,2})?"
+    return rf"{before}(?:{codes})\b|\b(?:{codes}) (?:client|server) error"
+
+
 # Singer gives codes no meaning, so the last lines of the log are all there is to tell failures apart.
 _AUTH = re.compile(
-    r"\b401\b|unauthori[sz]ed|authentication failed|invalid credentials|bad credentials|invalid[_ ]grant",
+    rf"{_status('401')}|unauthori[sz]ed|authentication failed|(?:invalid|bad) credentials|invalid[_ ]grant",
     re.IGNORECASE,
 )
 _PASSING = re.compile(
-    r"timed? ?out|connection (?:reset|refused|aborted|error)|temporar|\b(?:429|500|502|503|504)\b"
-    r"|too many requests|rate limit|name resolution|unreachable",
+    rf"{_status('429|5[0-9][0-9]')}|timed out|time-?out|connection ?(?:reset|refused|aborted|error)"
+    r"|too many requests|rate limit|temporar(?:y|ily) (?:failure|error|unavailable)|unreachable",
     re.IGNORECASE,
 )
 _NO_DISCOVERY = re.compile(

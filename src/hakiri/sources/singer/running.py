@@ -30,7 +30,7 @@ class Tap:
         self._context = context
         self._most_line_bytes = most_line_bytes
         self._running: list[TapRun] = []
-        self.name = Path(config.tap[0]).name
+        self.name = _called(config.tap)
         self.mask = masker(_hidden(context.secrets.values()))
 
     @contextmanager
@@ -76,6 +76,12 @@ class Tap:
 
     def _forget(self, run: TapRun) -> None:
         self._running.remove(run)
+
+
+def _called(tap: tuple[str, ...]) -> str:
+    """What people call it: a script by its own name, and not by that of the Python that runs it."""
+    names = [Path(part).name for part in tap]
+    return names[1] if names[0].startswith("python") and len(names) > 1 else names[0]
 
 
 def _hidden(secrets: Iterable[Secret]) -> Iterator[Secret]:

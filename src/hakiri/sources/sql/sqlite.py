@@ -29,7 +29,7 @@ _FEWEST_ROWS, _MOST_ROWS, _ROWS_OF_A_VIEW = 256, 65_536, 8_192
 _ASK = """
 import sqlite3, sys
 try:
-    for _ in sqlite3.connect(sys.argv[1], uri=True).execute(sys.argv[2]):
+    for _ in sqlite3.connect(sys.argv[1], uri=True, timeout=0).execute(sys.argv[2]):
         pass
     print(sqlite3.SQLITE_OK)
 except sqlite3.Error as error:

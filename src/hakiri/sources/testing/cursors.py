@@ -55,7 +55,8 @@ class CursorContract:
         for table, read, batches in _whole_reads(source):
             cursor, _ = held_cursor(batches)
             count = len(rows_of(batches))
-            if cursor is None or count < 2:
+            # An empty cursor says that the next read is a whole one again.
+            if not cursor or count < 2:
                 continue
             again = rows_of(read_anew(source, replace(read, cursor=stored(cursor))))
             assert len(again) < count, f"`{table.name}` is read as a whole again from its last cursor"
