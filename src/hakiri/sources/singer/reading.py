@@ -116,18 +116,23 @@ def _messages(
     code = run.code()
     if code:
         raise failure_of(wanted.tap, code, run.log, has_given=pending.has_given)
-    _refuse_strangers(wanted, strange, is_empty=not (has_schema or pending.rows))
+    if not has_schema and not pending.rows:
+        _refuse_nothing(wanted, strange)
 
 
-def _refuse_strangers(wanted: Wanted, strange: Counter[str], *, is_empty: bool) -> None:
-    """A tap that calls its stream by another name must not look like one that has no rows."""
+def _refuse_nothing(wanted: Wanted, strange: Counter[str]) -> None:
+    """A tap that does not even tell of a stream must not look like one that has no rows.
+
+    From a state it may well say nothing: there is nothing new.
+    """
+    if not wanted.stream.is_in_catalog or wanted.before is not None:
+        return
     known = {name for other in wanted.others for name in (other.id, other.name)}
-    unknown = [name for name in strange if name not in known]
-    if is_empty and unknown and wanted.stream.is_in_catalog:
-        raise PermanentFailure(
-            f"the tap `{wanted.tap}` was asked for `{wanted.stream.id}`, and gave rows of `{unknown[0]}`",
-            hint="correct the names of the streams in its catalog",
-        )
+    unknown = [f", and gave rows of `{name}`" for name in strange if name not in known]
+    raise PermanentFailure(
+        f"the tap `{wanted.tap}` was asked for `{wanted.stream.id}` and did not tell of it{''.join(unknown[:1])}",
+        hint="write `properties = true` if it is an old tap, which takes its catalog with --properties",
+    )
 
 
 def _about(kind: str) -> str:
