@@ -167,7 +167,7 @@ def test_create_as_toml_appends_a_block_and_changes_no_byte_before_it(run: Run, 
     assert outcome.err == "created pipeline `issues` in hakiri.toml\n"
     assert after.startswith(before)
     assert b"[[pipeline]]" in after[len(before) :]
-    assert not (project / "pipelines").exists()
+    assert not list((project / "pipelines").glob("*.toml"))
     assert load_project(project).pipeline("issues").id == "issues"
 
 
@@ -363,7 +363,7 @@ def test_convert_moves_the_definition_and_leaves_no_duplicate(run: Run, project:
 @pytest.mark.spec("HP-022")
 def test_convert_puts_a_duplicate_right_as_the_hint_says(run: Run, project: Path) -> None:
     spec = run("pipeline", "describe", "orders", "--json").data["spec"]
-    (project / "pipelines").mkdir()
+    (project / "pipelines").mkdir(exist_ok=True)
     (project / "pipelines/orders.json").write_text(json.dumps(spec))
     assert run("pipeline", "list").code == 2
 

@@ -47,9 +47,9 @@ def compile_transforms(
     ] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Compile the transforms of the project into `pipelines/<id>.transforms.json`.
+    """Compile the transforms of the project into the plans that run.
 
-    Starts no Spark. The files belong into git: what they say is what runs.
+    Writes `pipelines/<id>.transforms.json`, and starts no Spark. The files belong into git.
     """
     from hakiri.cli.project import project_of
     from hakiri.transforms import compile_project, orphans, write_compiled

@@ -129,8 +129,9 @@ def _refuse_nothing(wanted: Wanted, strange: Counter[str]) -> None:
         return
     known = {name for other in wanted.others for name in (other.id, other.name)}
     unknown = [f", and gave rows of `{name}`" for name in strange if name not in known]
+    instead = unknown[0] if unknown else ""
     raise PermanentFailure(
-        f"the tap `{wanted.tap}` was asked for `{wanted.stream.id}` and did not tell of it{''.join(unknown[:1])}",
+        f"the tap `{wanted.tap}` was asked for `{wanted.stream.id}` and did not tell of it{instead}",
         hint="write `properties = true` if it is an old tap, which takes its catalog with --properties",
     )
 
@@ -204,7 +205,7 @@ def _plain(state: Any) -> Any:
     if isinstance(state, list):
         return [_plain(value) for value in state]
     if isinstance(state, Decimal):
-        if state != state.to_integral_value():
+        if state.as_tuple().exponent != 0:
             raise PermanentFailure(f"the state of the tap holds `{state}`, which is no number of a computer")
         return int(state)
     return state

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -106,5 +108,14 @@ def _filled(value: Any, secrets: Mapping[str, Secret]) -> Any:
 def _written(path: Path, content: Any) -> str:
     """Write a file that nobody else may read; its path."""
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        json.dump(content, file)
+        json.dump(content, file, default=_number)
     return str(path)
+
+
+def _number(value: object) -> int | float:
+    """A bound in a catalog that is wider than 64 bits: exact if it is whole, else as near as a float is."""
+    if not isinstance(value, Decimal):
+        raise TypeError(f"`{type(value).__name__}` is no JSON")
+    if value.as_tuple().exponent == 0:
+        return int(value)
+    return max(-sys.float_info.max, min(float(value), sys.float_info.max))

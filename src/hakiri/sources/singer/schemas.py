@@ -115,10 +115,11 @@ class _Reader:
     def _types_in(self, part: _Part, level: int) -> list[pa.DataType]:
         """The types that a schema names, but for null and for objects whose properties it knows."""
         known = {"null", "object"} if _properties(part.schema) else {"null"}
-        names = [name for name in _listed(part.schema.get("type")) if name not in known]
+        said = [name for name in _listed(part.schema.get("type")) if isinstance(name, str)]
+        names = [name for name in said if name not in known]
         return [self._plain_type(name, part, level) for name in names]
 
-    def _plain_type(self, name: Any, part: _Part, level: int) -> pa.DataType:
+    def _plain_type(self, name: str, part: _Part, level: int) -> pa.DataType:
         match name:
             case "boolean":
                 kind = pa.bool_()

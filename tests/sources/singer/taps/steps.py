@@ -38,43 +38,64 @@ def report(path: Path) -> None:
     path.write_text(json.dumps(told))
 
 
-def do(step: dict[str, Any]) -> None:
-    ((what, value),) = step.items()
-    if what == "say":
-        sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
-    elif what == "write":
-        sys.stdout.buffer.write(value.encode("utf-8", "surrogateescape"))
-    elif what == "repeat":
-        sys.stdout.write((json.dumps(value["say"]) + "\n") * value["times"])
-    elif what == "count":
-        for number in range(value["until"]):
-            record = {"id": number, "text": "x" * value.get("letters", 1)}
-            sys.stdout.write(json.dumps({"type": "RECORD", "stream": "things", "record": record}) + "\n")
-    elif what == "log":
-        sys.stderr.write(value + "\n")
-        sys.stderr.flush()
-    elif what == "child":
-        child = subprocess.Popen([sys.executable, "-c", CHILD], stdout=subprocess.PIPE)
-        assert child.stdout is not None
-        child.stdout.readline()
-        Path(value).write_text(str(child.pid))
-    elif what == "stubborn":
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    elif what == "hang":
-        sys.stdout.flush()
-        while True:
-            signal.pause()
-    elif what == "kill":
-        sys.stdout.flush()
-        os.kill(os.getpid(), value)
-    elif what == "exit":
-        sys.stdout.flush()
-        os._exit(value)
+def say(message: Any) -> None:
+    sys.stdout.write(json.dumps(message, ensure_ascii=False) + "\n")
 
 
+def write(content: bytes) -> None:
+    sys.stdout.flush()
+    sys.stdout.buffer.write(content)
+
+
+def count(until: int, letters: int = 1) -> None:
+    for number in range(until):
+        say({"type": "RECORD", "stream": "things", "record": {"id": number, "text": "x" * letters}})
+
+
+def log(text: str) -> None:
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def have_child(file: str) -> None:
+    child = subprocess.Popen([sys.executable, "-c", CHILD], stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    child.stdout.readline()
+    Path(file).write_text(str(child.pid))
+
+
+def hang() -> None:
+    sys.stdout.flush()
+    while True:
+        signal.pause()
+
+
+def end(code: int) -> None:
+    sys.stdout.flush()
+    os._exit(code)
+
+
+def die(number: int) -> None:
+    sys.stdout.flush()
+    os.kill(os.getpid(), number)
+
+
+STEPS = {
+    "say": say,
+    "write": lambda text: write(text.encode()),
+    "bytes": lambda text: write(bytes.fromhex(text)),
+    "count": lambda value: count(**value),
+    "log": log,
+    "child": have_child,
+    "ignore": lambda number: signal.signal(number, signal.SIG_IGN),
+    "hang": lambda _: hang(),
+    "kill": die,
+    "exit": end,
+}
 config = json.loads(Path(option("--config") or "").read_text())
 if "report" in config:
     report(Path(config["report"]))
 for each in config.get("discover" if "--discover" in sys.argv else "steps", []):
-    do(each)
+    ((what, value),) = each.items()
+    STEPS[what](value)
 sys.stdout.flush()
