@@ -31,6 +31,7 @@ COMMANDS: Mapping[str, Entry] = MappingProxyType(
             "Run a pipeline's source and transforms on Spark and show the first rows.",
         ),
         "source": Entry("hakiri.cli.source", "See which connectors there are, and what a source holds."),
+        "singer": Entry("hakiri.cli.singer", "Run a Singer tap by hand, without a project."),
         "pipeline": Entry("hakiri.cli.pipeline", "Write and read the pipelines of the manifest."),
         "catalog": Entry(
             "hakiri.cli.catalog", "Show, migrate and check the catalog, where all state is kept."

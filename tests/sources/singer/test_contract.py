@@ -15,6 +15,8 @@ from hakiri.sources.errors import AuthExpired, PermanentFailure, TransientFailur
 from hakiri.sources.singer import SingerConnector
 from hakiri.sources.testing import ConnectorContract, Subject, maker
 
+# Every test starts several processes.
+pytestmark = pytest.mark.proof
 TAP = Path(__file__).with_name("taps") / "shop.py"
 TOKEN = "s3cr3t-of-the-shop"
 

@@ -21,6 +21,8 @@ from hakiri.sources.contract import Read
 from hakiri.sources.errors import PermanentFailure, ReadFailed, TransientFailure
 from hakiri.sources.singer import SingerConnector
 
+# Every test starts several processes.
+pytestmark = pytest.mark.proof
 SECRET = "hunter2-and-more"
 KEY = "-----BEGIN KEY-----\nabcdefghijklmnop\nqrstuvwxyz\n-----END KEY-----"
 # Reads as a runtime does, tells that rows have come, and then waits to be killed.
@@ -36,6 +38,10 @@ tap = connector(root, *steps, config={"report": str(root / "report.json")})
 for batch in tap.open(Read(table="things", limit=None)):
     pass
 """
+
+
+class Small(SingerConnector):
+    batch_records = 1
 
 
 @pytest.fixture(autouse=True)
@@ -57,12 +63,21 @@ def told(tmp_path: Path, **more: Any) -> dict[str, Any]:
     return found
 
 
-def is_alive(pid: int) -> bool:
+def told_pid(tmp_path: Path) -> int:
+    found: int = json.loads((tmp_path / "report.json").read_text())["process"]
+    return found
+
+
+def state_of(pid: int) -> str:
+    """One letter, as the system has it: R is running, S waiting, Z ended; nothing for one that is gone."""
     try:
-        state_of = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except FileNotFoundError:
-        return False
-    return state_of != "Z"
+        return ""
+
+
+def is_alive(pid: int) -> bool:
+    return state_of(pid) not in ("", "Z")
 
 
 def failure_of(tap: SingerConnector) -> ReadFailed:
@@ -128,9 +143,6 @@ def test_a_tap_is_found_beside_this_python_by_path_or_where_the_config_says(tmp_
 def test_a_read_that_is_given_up_ends_the_tap_and_its_children(tmp_path: Path) -> None:
     steps = (schema(), {"child": str(tmp_path / "child")}, record(1), record(2), {"hang": True})
 
-    class Small(SingerConnector):
-        batch_records = 1
-
     tap = connector(tmp_path, *steps, kind=Small, config={"report": str(tmp_path / "report.json")})
     reading = tap.open(Read(table="things"))
     next(reading)
@@ -142,15 +154,7 @@ def test_a_read_that_is_given_up_ends_the_tap_and_its_children(tmp_path: Path) -
     assert not any(is_alive(pid) for pid in pids)
 
 
-def told_pid(tmp_path: Path) -> int:
-    found: int = json.loads((tmp_path / "report.json").read_text())["process"]
-    return found
-
-
 def test_closing_the_connector_ends_a_tap_that_does_not_want_to(tmp_path: Path) -> None:
-    class Small(SingerConnector):
-        batch_records = 1
-
     steps = ({"ignore": signal.SIGTERM}, schema(), record(1), record(2), {"hang": True})
     tap = connector(tmp_path, *steps, kind=Small, config={"report": str(tmp_path / "report.json")})
     reading = tap.open(Read(table="things"))
@@ -162,8 +166,9 @@ def test_closing_the_connector_ends_a_tap_that_does_not_want_to(tmp_path: Path) 
     del reading
 
 
-def test_children_that_a_tap_leaves_behind_end_with_it(tmp_path: Path) -> None:
-    tap = connector(tmp_path, schema(), {"child": str(tmp_path / "child")}, record(1))
+@pytest.mark.parametrize("kind", ["child", "daemon"])
+def test_children_that_a_tap_leaves_behind_end_with_it(tmp_path: Path, kind: str) -> None:
+    tap = connector(tmp_path, schema(), {kind: str(tmp_path / "child")}, record(1))
 
     assert len(rows(read(tap))) == 1
 
@@ -191,9 +196,6 @@ def test_when_the_reader_is_killed_the_tap_its_children_and_its_secrets_are_gone
 
 
 def test_when_the_leash_is_killed_the_tap_ends_all_the_same(tmp_path: Path) -> None:
-    class Small(SingerConnector):
-        batch_records = 1
-
     steps = (schema(), record(1), record(2), {"hang": True})
     tap = connector(tmp_path, *steps, kind=Small, config={"report": str(tmp_path / "report.json")})
     reading = tap.open(Read(table="things"))
@@ -208,9 +210,6 @@ def test_when_the_leash_is_killed_the_tap_ends_all_the_same(tmp_path: Path) -> N
 
 
 def test_a_read_may_be_handed_on_from_a_thread_that_has_ended(tmp_path: Path) -> None:
-    class Small(SingerConnector):
-        batch_records = 1
-
     reading = connector(tmp_path, schema(), {"count": {"until": 50}}, kind=Small).open(Read(table="things"))
     first = threading.Thread(target=lambda: next(reading))
     first.start()
@@ -221,18 +220,18 @@ def test_a_read_may_be_handed_on_from_a_thread_that_has_ended(tmp_path: Path) ->
 
 def test_a_tap_that_says_nothing_for_too_long_is_ended(tmp_path: Path) -> None:
     config = {"report": str(tmp_path / "report.json")}
-    tap = connector(tmp_path, schema(), record(1), state(1), {"hang": True}, config=config, timeout="300ms")
+    tap = connector(tmp_path, schema(), record(1), state(1), {"hang": True}, config=config, timeout="2s")
 
     error = failure_of(tap)
 
     assert isinstance(error, TransientFailure)
-    assert str(error) == "the tap `steps.py` gave no sign of life for 300ms"
+    assert str(error) == "the tap `steps.py` gave no sign of life for 2s"
     assert error.hint == "write a longer `timeout`, if it needs more time between two lines"
     assert not is_alive(told_pid(tmp_path))
 
 
 def test_a_tap_that_never_begins_is_ended_and_gives_its_turn_back(tmp_path: Path) -> None:
-    tap = connector(tmp_path, discover=[{"hang": True}], timeout="300ms")
+    tap = connector(tmp_path, discover=[{"hang": True}], timeout="2s")
 
     with pytest.raises(TransientFailure, match="no sign of life"):
         tap.discover()
@@ -240,23 +239,16 @@ def test_a_tap_that_never_begins_is_ended_and_gives_its_turn_back(tmp_path: Path
 
 def test_a_tap_is_held_up_by_a_slow_reader(tmp_path: Path) -> None:
     """It cannot run ahead by more than pipes and buffers hold, so memory is bounded."""
-
-    class Small(SingerConnector):
-        batch_records = 1
-
     done = tmp_path / "done"
     steps = (schema(), {"count": {"until": 200, "letters": 100_000}}, {"child": str(done)})
-    reading = connector(tmp_path, *steps, kind=Small).open(Read(table="things"))
+    tap = connector(tmp_path, *steps, kind=Small, config={"report": str(tmp_path / "report.json")})
+    reading = tap.open(Read(table="things"))
     next(reading)
 
-    assert not is_soon_quick(done.exists)
+    assert is_soon(lambda: state_of(told_pid(tmp_path)) == "S")
+    assert not done.exists()
     assert sum(batch.rows.num_rows for batch in reading) == 199
     assert done.exists()
-
-
-def is_soon_quick(condition: Any) -> bool:
-    patience = threading.Event()
-    return any(condition() or patience.wait(0.01) for _ in range(30))
 
 
 @pytest.mark.parametrize(

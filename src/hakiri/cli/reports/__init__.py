@@ -19,6 +19,7 @@ from hakiri.cli.reports.pipelines import (
 )
 from hakiri.cli.reports.plan import PlanReport, PreviewReport
 from hakiri.cli.reports.project import InitReport, SchemaExportReport
+from hakiri.cli.reports.singer import SingerReport
 from hakiri.cli.reports.sources import (
     SourceCheckReport,
     SourceDescribeReport,
@@ -51,6 +52,7 @@ REPORTS: Mapping[str, type] = MappingProxyType(
         "plan": PlanReport,
         "preview": PreviewReport,
         "schema-export": SchemaExportReport,
+        "singer": SingerReport,
         "source-check": SourceCheckReport,
         "source-describe": SourceDescribeReport,
         "source-list": SourceListReport,
@@ -79,6 +81,7 @@ __all__ = [
     "PlanReport",
     "PreviewReport",
     "SchemaExportReport",
+    "SingerReport",
     "SourceCheckReport",
     "SourceDescribeReport",
     "SourceListReport",

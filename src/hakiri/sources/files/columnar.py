@@ -92,7 +92,9 @@ class ColumnarFiles:
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
     def frame(self, spark: SparkSession, files: Sequence[FoundFile], schema: pa.Schema) -> DataFrame:
-        from hakiri.sources.files.frames import LOUD, one_frame, spark_paths, spark_type
+        from pyspark.sql import functions as F
+
+        from hakiri.sources.files.frames import FILE_COLUMN, LOUD, one_frame, spark_paths, spark_type
 
         layouts: dict[tuple[frozenset[str], frozenset[str]], list[FoundFile]] = {}
         for file, footer in zip(files, self.footers(files), strict=True):
@@ -105,6 +107,7 @@ class ColumnarFiles:
                 .schema(_reader_schema(schema, untyped, nanoseconds))
                 .format(self._format)
                 .load(spark_paths(alike))
+                .withColumn(FILE_COLUMN, F.col("_metadata.file_path"))
                 .select(*[_expression(field, untyped, nanoseconds, spark_type) for field in schema])
             )
         return one_frame(frames)
@@ -241,15 +244,17 @@ def _expression(
 ) -> Column:
     from pyspark.sql import functions as F
 
-    from hakiri.sources.files.frames import or_misfit, quoted
+    from hakiri.sources.files.frames import quoted, refused
 
     name, kind = field.name.casefold(), spark_type(field.type, field.name)
     if name in untyped:
         return F.lit(None).cast(kind).alias(field.name)
     value = F.col(quoted(field.name))
     if name in nanoseconds:
-        problem = f"column `{field.name}` holds a time that is finer than a microsecond"
-        micros = F.when(value % 1_000 == 0, F.timestamp_micros(F.call_function("div", value, F.lit(1_000))))
+        micros = F.timestamp_micros(F.call_function("div", value, F.lit(1_000)))
+        refusal = refused(f"column `{field.name}` holds a time that is finer than a microsecond")
         # The session's zone is UTC, so that a time without a zone stays what it is.
-        value = or_misfit(micros, of=value, problem=problem).cast(kind)
+        value = (
+            F.when(value % 1_000 == 0, micros).when(value.isNull(), F.lit(None)).otherwise(refusal).cast(kind)
+        )
     return value.alias(field.name)

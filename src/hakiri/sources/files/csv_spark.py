@@ -15,6 +15,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from hakiri.sources.files.csv_values import (
     BLANKS,
+    DATE,
     LENGTH_TO_MINUTES,
     OFFSET,
     REPLACEMENT,
@@ -22,11 +23,12 @@ from hakiri.sources.files.csv_values import (
     form_of,
 )
 from hakiri.sources.files.frames import (
+    FILE_COLUMN,
     LOUD,
     empty_frame,
     one_frame,
-    or_misfit,
     quoted,
+    refused,
     spark_paths,
     spark_type,
 )
@@ -43,7 +45,8 @@ if TYPE_CHECKING:
 
 # What stands for a field that is empty and not quoted, so that `""` can be told from it.
 _NOTHING = "\x01hakiri\x02nothing\x03"
-_MOST_CHARACTERS_OF_FIELD = 8 * 1024**2
+_BLANK = "[ \\t\\r\\n]"
+_WHOLE_MOMENT = rf"{DATE}[T ][0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(\.[0-9]{{1,6}})?{OFFSET}"
 # Spark does not know this encoding. It differs from ISO 8859-1 in these characters alone, and lacks five.
 _LATIN_CONTROLS = "".join(map(chr, range(0x80, 0xA0)))
 _WINDOWS_SIGNS = bytes(range(0x80, 0xA0)).decode("cp1252", "replace")
@@ -84,13 +87,15 @@ def _scan(
         # Else a line with too few fields goes unnoticed when only some columns are asked for.
         "columnPruning": "false",
         "unescapedQuoteHandling": "RAISE_ERROR",
-        "maxCharsPerColumn": str(_MOST_CHARACTERS_OF_FIELD),
     }
     if config.multiline:
         # Without it, Spark writes the line ends inside of quoted fields anew.
         options["lineSep"] = layout.line_end
-    texts = StructType([StructField(name, StringType()) for name in names])
-    frame = spark.read.schema(texts).options(**options, **LOUD).csv(spark_paths(files))
+    schema_of_texts = StructType([StructField(name, StringType()) for name in names])
+    lines = spark.read.schema(schema_of_texts).options(**options, **LOUD).csv(spark_paths(files))
+    # A step of its own: an expression inside another one is computed as often as it stands there.
+    texts = [_text(F.col(quoted(name)), config).alias(f"t{number}") for number, name in enumerate(names)]
+    fields = lines.select(*texts, F.col("_metadata.file_path").alias(FILE_COLUMN))
     numbers = {name.casefold(): number for number, name in enumerate(layout.columns)}
     columns = []
     for field in schema:
@@ -98,9 +103,9 @@ def _scan(
         if number is None:
             value = F.lit(None).cast(spark_type(field.type, field.name))
         else:
-            value = _value(F.col(quoted(names[number])), field, config, is_last=number == len(names) - 1)
+            value = _value(F.col(f"t{number}"), field, config, is_last=number == len(names) - 1)
         columns.append(value.alias(field.name))
-    return frame.select(*columns)
+    return fields.select(*columns)
 
 
 def _names_for_spark(layout: CsvLayout, config: FilesConfig) -> list[str]:
@@ -110,36 +115,44 @@ def _names_for_spark(layout: CsvLayout, config: FilesConfig) -> list[str]:
     return [name or f"c{number}" for number, name in enumerate(layout.raw_names, start=1)]
 
 
-def _value(text: Column, field: pa.Field, config: FilesConfig, *, is_last: bool) -> Column:
+def _text(text: Column, config: FilesConfig) -> Column:
+    """A field as it is meant."""
     if config.encoding == "windows-1252":
         text = F.translate(text, _LATIN_CONTROLS, _WINDOWS_SIGNS)
-    if config.null_values:
-        text = F.when(~text.isin(list(config.null_values)), text)
+    return F.when(~text.isin(list(config.null_values)), text) if config.null_values else text
+
+
+def _value(text: Column, field: pa.Field, config: FilesConfig, *, is_last: bool) -> Column:
+    """A field as a value of its column's type. What most fields are is asked for first."""
     if field.type == pa.string():
-        return _checked_text(text, field.name, config, is_last=is_last)
-    text = F.nullif(F.btrim(text, F.lit(BLANKS)), F.lit(""))
-    value = F.when(text.rlike(f"^({form_of(field.type)})$"), _parsed(text, field))
-    problem = f"column `{field.name}` holds a value that is no {type_text(field.type)}"
-    return or_misfit(value, of=text, problem=problem).cast(spark_type(field.type, field.name))
+        return _checked(text, field.name, config, is_last=is_last)
+    refusal = refused(f"column `{field.name}` holds a value that is no {type_text(field.type)}")
+    value = F.when(text.isNull(), F.lit(None))
+    if field.type == TIMESTAMP:
+        value = value.when(text.rlike(f"^{_WHOLE_MOMENT}$"), F.coalesce(text.try_cast("timestamp"), refusal))
+    is_of_form = text.rlike(f"^{_BLANK}*({form_of(field.type)}){_BLANK}*$")
+    parsed = F.coalesce(_parsed(text, field), refusal)
+    value = value.when(is_of_form, parsed).when(text.rlike(f"^{_BLANK}*$"), F.lit(None)).otherwise(refusal)
+    return value.cast(spark_type(field.type, field.name))
 
 
-def _checked_text(text: Column, column: str, config: FilesConfig, *, is_last: bool) -> Column:
+def _checked(text: Column, column: str, config: FilesConfig, *, is_last: bool) -> Column:
+    value = F.when(text.isNull(), F.lit(None))
     if config.invalid_bytes == "fail":
         # Spark puts this sign in the place of bytes that it cannot decode.
-        is_whole = ~F.contains(text, F.lit(REPLACEMENT))
         problem = f'column `{column}` holds U+FFFD, which invalid_bytes = "replace" allows'
-        text = or_misfit(F.when(is_whole, text), of=text, problem=problem)
+        value = value.when(F.contains(text, F.lit(REPLACEMENT)), refused(problem))
     if is_last and config.multiline:
         problem = "some of its lines end otherwise than the first"
-        text = or_misfit(F.when(~F.endswith(text, F.lit("\r")), text), of=text, problem=problem)
-    return text
+        value = value.when(F.endswith(text, F.lit("\r")), refused(problem))
+    return value.otherwise(text)
 
 
 def _parsed(text: Column, field: pa.Field) -> Column:
     if field.type == pa.bool_():
-        return F.lower(text).isin(list(TRUE))
+        return F.lower(F.btrim(text, F.lit(BLANKS))).isin(list(TRUE))
     if field.type == TIMESTAMP:
-        return _moment(text).try_cast("timestamp")
+        return _moment(F.btrim(text, F.lit(BLANKS))).try_cast("timestamp")
     value = text.try_cast(spark_type(field.type, field.name))
     if field.type == pa.float64():
         return F.when(F.abs(value) < F.lit(float("inf")), value)

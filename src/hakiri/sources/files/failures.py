@@ -28,7 +28,6 @@ _CAUSES = {
     "[MALFORMED_CSV_RECORD]": "a line has more or fewer fields than the header",
     "CSV header does not conform": "it was changed while it was read",
     "ChecksumException": "it is not what its checksum file says, a hidden one beside it that ends in .crc",
-    "maximum number of characters allowed": "a field is too long, or a quote is never closed",
 }
 _UNKNOWN = "Spark does not read it"
 

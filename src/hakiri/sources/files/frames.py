@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
 
 MISFIT = "hakiri-misfit"
+# Where the frame in which `refused` stands has the address of the file.
+FILE_COLUMN = "_hakiri_file"
 # Each layout is a scan of its own in one plan; some hundred of them take longer to plan than to read.
 MOST_LAYOUTS = 200
 _GLOB_SIGNS = re.compile(r"[\\*?{}\[\]]")
@@ -58,15 +60,14 @@ def one_frame(frames: Sequence[DataFrame]) -> DataFrame:
     return whole
 
 
-def or_misfit(value: Column, *, of: Column, problem: str) -> Column:
-    """The value; where there is none though `of` is something, the read fails and tells file and problem."""
+def refused(problem: str) -> Column:
+    """A column that has no value: whoever asks for one fails, and is told the problem and the file."""
     from pyspark.sql import functions as F
 
-    refusal = F.raise_error(F.concat(F.lit(f"{MISFIT} {json.dumps(problem)} "), F.col("_metadata.file_path")))
-    return F.when(of.isNull(), F.lit(None)).otherwise(F.coalesce(value, refusal))
+    return F.raise_error(F.concat(F.lit(f"{MISFIT} {json.dumps(problem)} "), F.col(FILE_COLUMN)))
 
 
 def misfit_in(message: str) -> tuple[str, str] | None:
-    """Problem and address of the file, if the message is one of `or_misfit`."""
+    """Problem and address of the file, if the message is one of `refused`."""
     found = re.search(rf'{MISFIT} ("(?:[^"\\]|\\.)*") (\S+)', message)
     return None if found is None else (json.loads(found[1]), found[2])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from hakiri.core.cursors import CursorKind
@@ -37,6 +37,10 @@ class SingerConnector(Connector):
     def notes(self) -> tuple[str, ...]:
         """What the tap said so far that was left out, each once, in words for people."""
         return tuple(self._notes)
+
+    def watch_log(self, on_log: Callable[[str], None]) -> None:
+        """Have every line that the tap logs from now on told, without any secret in it."""
+        self._tap.on_log = on_log
 
     def discover(self, only: Collection[str] | None = None) -> Sequence[Table]:
         streams = self._streams.known(only)

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 
 from hakiri.sources.errors import AuthExpired, PermanentFailure, ReadFailed, TransientFailure
+from hakiri.sources.singer.leash import SIGNALLED
 
 LINES_TOLD = 3
-SIGNALLED = 128
 
 
 def _status(codes: str) -> str:
@@ -44,7 +44,7 @@ def failure_of(tap: str, code: int, log: Sequence[str], *, has_given: bool) -> R
     if code <= SIGNALLED and _AUTH.search(words):
         return AuthExpired(problem, hint="check the credentials in the tap's config")
     if code > SIGNALLED or has_given or _PASSING.search(words):
-        return TransientFailure(problem, hint="run it again; what was read up to the last state is kept")
+        return TransientFailure(problem, hint="run it again; it goes on from the last state that was kept")
     return PermanentFailure(problem, hint="check `config`, and whether this tap needs other keys in it")
 
 

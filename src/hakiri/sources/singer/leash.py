@@ -21,7 +21,7 @@ import sys
 import threading
 from contextlib import suppress
 
-PR_SET_PDEATHSIG = 1
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 # A command that is asked to end has so long to tidy up.
 GRACE_SECONDS = 2.0
 # Somebody may hold stdin's other end by accident, as a process that was forked just then.
@@ -36,6 +36,9 @@ def run(folder: str, command: list[str]) -> int:
     # Only its master ends this process: the folder must be removed.
     for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(each, signal.SIG_IGN)
+    if sys.platform == "linux":
+        # What the command starts and leaves behind comes to this process, wherever it hides.
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
     pid = _started(command)
     # What the command writes ends when it ends, and not when this process does.
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -45,7 +48,8 @@ def run(folder: str, command: list[str]) -> int:
     threading.Thread(target=_watch, args=(pid, master, has_ended), daemon=True).start()
     _, status = os.waitpid(pid, 0)
     has_ended.set()
-    _signal(pid, signal.SIGKILL)  # what it has started and left behind
+    _signal(pid, signal.SIGKILL)
+    _end_others()
     _remove(folder)
     code = os.waitstatus_to_exitcode(status)
     return SIGNALLED - code if code < 0 else code
@@ -82,6 +86,24 @@ def _watch(pid: int, master: int, has_ended: threading.Event) -> None:
         _signal(pid, signal.SIGTERM)
         if not has_ended.wait(GRACE_SECONDS):
             _signal(pid, signal.SIGKILL)
+
+
+def _end_others() -> None:
+    """End what the command has left behind; all of it, where the system tells what that is."""
+    while others := _children():
+        for pid in others:
+            with suppress(ProcessLookupError):  # it has ended already
+                os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
+def _children() -> list[int]:
+    found = []
+    with suppress(OSError):  # there is no such folder, or a thread has ended meanwhile
+        for thread in os.listdir("/proc/self/task"):
+            with open(f"/proc/self/task/{thread}/children") as file:
+                found += [int(pid) for pid in file.read().split()]
+    return found
 
 
 def _remove(folder: str) -> None:

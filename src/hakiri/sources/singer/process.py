@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 
 from hakiri.sources.errors import PermanentFailure, TransientFailure
+from hakiri.sources.singer.leash import SIGNALLED
 
 LEASH = Path(__file__).with_name("leash.py")
 # What is read at once, which is also what a pipe may hold: a tap is never further ahead of its reader.
@@ -45,9 +46,11 @@ class TapRun:
     Nothing is read while nobody asks for a line, so a tap is held up by a reader that is slower than it.
     """
 
-    def __init__(self, command: Command, mask: Callable[[str], str]) -> None:
+    def __init__(
+        self, command: Command, mask: Callable[[str], str], on_log: Callable[[str], None] | None = None
+    ) -> None:
         self._command = command
-        self._log = _Tail(mask)
+        self._log = _Tail(mask, on_log)
         self._buffer = bytearray()
         # Whether everything that the tap has written to stdout was taken.
         self.has_all = False
@@ -128,7 +131,8 @@ class TapRun:
         while self._waiting.get_map():
             self._take_some()
             self._buffer.clear()
-        return self._process.wait()
+        code = self._process.wait()
+        return SIGNALLED - code if code < 0 else code  # the leash itself was killed, and the tap with it
 
     @property
     def log(self) -> tuple[str, ...]:
@@ -160,9 +164,10 @@ class TapRun:
 class _Tail:
     """The last lines of a stream, masked, in bounded memory."""
 
-    def __init__(self, mask: Callable[[str], str]) -> None:
+    def __init__(self, mask: Callable[[str], str], on_log: Callable[[str], None] | None) -> None:
         self.lines: deque[str] = deque(maxlen=LOG_LINES)
         self._mask = mask
+        self._on_log = on_log
         self._last = b""
 
     def add(self, some: bytes) -> None:
@@ -180,7 +185,8 @@ class _Tail:
     def _keep(self, lines: Sequence[bytes]) -> None:
         for line in lines:
             text = " ".join(self._mask(line.decode(errors="replace")).split())
-            if text:
-                self.lines.append(
-                    text if len(text) <= LOG_LINE_LETTERS else text[: LOG_LINE_LETTERS - 1] + "…"
-                )
+            if not text:
+                continue
+            if self._on_log is not None:
+                self._on_log(text)
+            self.lines.append(text if len(text) <= LOG_LINE_LETTERS else text[: LOG_LINE_LETTERS - 1] + "…")

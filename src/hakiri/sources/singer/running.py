@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -32,6 +32,7 @@ class Tap:
         self._context = context
         self._most_line_bytes = most_line_bytes
         self._running: list[TapRun] = []
+        self.on_log: Callable[[str], None] | None = None
         self.name = _called(config.tap)
         self.mask = masker(_hidden(context.secrets.values()))
 
@@ -65,7 +66,7 @@ class Tap:
                 most_line_bytes=self._most_line_bytes,
             )
             with self._context.budget.turn():
-                run = stack.enter_context(TapRun(command, self.mask))
+                run = stack.enter_context(TapRun(command, self.mask, self.on_log))
                 self._running.append(run)
                 stack.callback(self._forget, run)
                 run.wait_for_output()

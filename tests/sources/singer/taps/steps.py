@@ -57,8 +57,10 @@ def log(text: str) -> None:
     sys.stderr.flush()
 
 
-def have_child(file: str) -> None:
-    child = subprocess.Popen([sys.executable, "-c", CHILD], stdout=subprocess.PIPE)
+def have_child(file: str, *, is_daemon: bool = False) -> None:
+    child = subprocess.Popen(
+        [sys.executable, "-c", CHILD], stdout=subprocess.PIPE, start_new_session=is_daemon
+    )
     assert child.stdout is not None
     child.stdout.readline()
     Path(file).write_text(str(child.pid))
@@ -87,6 +89,7 @@ STEPS = {
     "count": lambda value: count(**value),
     "log": log,
     "child": have_child,
+    "daemon": lambda file: have_child(file, is_daemon=True),
     "ignore": lambda number: signal.signal(number, signal.SIG_IGN),
     "hang": lambda _: hang(),
     "kill": die,
