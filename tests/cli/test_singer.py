@@ -271,8 +271,7 @@ def test_what_cannot_be_meant_is_refused(
         ('{\n"token": hunter2}', "error[usage]: `config.json` is no JSON\n  --> config.json:2\n"),
         (
             "[]",
-            "error[usage]: `config.json` holds no JSON object\n"
-            "hint: give the tap's own config to `--config`\n",
+            "error[usage]: `config.json` holds no JSON object\nhint: give the tap's config to `--config`\n",
         ),
     ],
 )

@@ -25,7 +25,9 @@ COMMANDS: Mapping[str, Entry] = MappingProxyType(
     {
         "init": Entry("hakiri.cli.init", "Make a project that runs as it is."),
         "plan": Entry("hakiri.cli.plan", "Show what would change, without changing anything."),
-        "compile": Entry("hakiri.cli.compile", "Compile the transforms of the project into the plans that run."),
+        "compile": Entry(
+            "hakiri.cli.compile", "Compile the transforms of the project into the plans that run."
+        ),
         "preview": Entry(
             "hakiri.cli.preview",
             "Run a pipeline's source and transforms on Spark and show the first rows.",

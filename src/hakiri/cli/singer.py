@@ -36,7 +36,7 @@ cli = command_door()
         "hakiri singer tap-github --config github.json --discover",
         "hakiri singer tap-github --config github.json --select issues",
         "hakiri singer tap-github --config github.json --out rows --state-out state.json",
-        "hakiri singer tap-github --config github.json --select issues --init >> hakiri.toml",
+        "hakiri singer tap-github --config github.json --select issues --init",
     ),
 )
 def singer(
@@ -86,7 +86,7 @@ def singer(
         raise UsageError("`--state-out` is for rows that are kept", hint="write `--out DIR` as well")
     given = _json_in(app, config) if config is not None else {}
     if not isinstance(given, dict):
-        raise UsageError(f"`{config}` holds no JSON object", hint="give the tap's own config to `--config`")
+        raise UsageError(f"`{config}` holds no JSON object", hint="give the tap's config to `--config`")
     before = _json_in(app, state) if state is not None else None
     with (
         _said(app, f"running {Path(tap).name}"),

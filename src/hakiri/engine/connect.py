@@ -29,7 +29,11 @@ def load_client() -> None:
     for logger in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
         logging.getLogger(logger).disabled = True
     with pandas_deferred():
-        import pyspark.sql.connect.session  # noqa: F401
+        import pyspark.errors.utils
+        import pyspark.sql.connect.session
+    # Remember for every column in which line it was written. Spark asks the session whether to, once and for
+    # all when the first column is made, and takes none for no; transforms are compiled without one.
+    pyspark.errors.utils._enable_debugging_cache = True  # type: ignore[assignment]  # noqa: SLF001
 
 
 def connect(address: str) -> SparkSession:

@@ -40,6 +40,10 @@ def unreadable_file(error: PySparkException, framed: Framed, reader: FileFormat)
     `framed` are the files that Spark was told to read, each lot with its schema. The file in question is read
     once more without Spark, up to the line that does not fit.
     """
+    from pyspark.errors import AnalysisException
+
+    if isinstance(error, AnalysisException) and not (error.getCondition() or "").startswith("PATH_NOT_FOUND"):
+        return None  # about the plan, whose text it shows: words of ours in it have not been said by a file
     message, condition = str(error), error.getCondition() or ""
     misfit = misfit_in(message)
     if BAD_LINE in message:

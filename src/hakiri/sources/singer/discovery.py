@@ -41,7 +41,7 @@ class Streams:
             return self._catalog
         if not self._told or (only is not None and not self._told.keys() >= set(only)):
             with self._tap.run({}) as run:
-                self._listen(run, (), only)
+                self._listen(run.lines(), run, only)
         return tuple(self._told.values())
 
     def find(self, name: str, streams: Iterable[Stream]) -> Stream:
@@ -56,15 +56,18 @@ class Streams:
         return known[name]
 
     def _learn(self, only: Collection[str] | None) -> None:
+        found: tuple[Stream, ...] | None = None
         if self._config.catalog is not None:
             source = f"`{self._config.catalog}`"
-            self._catalog = streams_in(_parsed(self._catalog_file(), source), source)
+            found = streams_in(_parsed(self._catalog_file(), source), source)
         elif self._config.discovery:
-            self._discover(only)
-        else:
+            found = self._discovered(only)
+        if found is None:
             self._has_catalog = False
-        for stream in (*self._config.select, *self._config.metadata) if self._catalog else ():
-            self.find(stream, self._catalog or ())
+            return
+        for stream in (*self._config.select, *self._config.metadata):
+            self.find(stream, found)
+        self._catalog = found
 
     def _catalog_file(self) -> bytes:
         name = self._config.catalog or ""
@@ -76,38 +79,30 @@ class Streams:
                 hint="check `catalog` in the source's config; it starts at the project's folder",
             ) from None
 
-    def _discover(self, only: Collection[str] | None) -> None:
+    def _discovered(self, only: Collection[str] | None) -> tuple[Stream, ...] | None:
+        """The streams as the tap lists them; None if it does not know how to."""
         with self._tap.run({}, "--discover") as run:
             text = bytearray()
             lines = run.lines()
             for line in lines:
                 if not text and _is_message(line):
-                    # It does not know the flag, and has just begun to give its rows.
-                    self._has_catalog = False
-                    self._listen(run, (line,), only, lines)
-                    return
+                    # It overlooks the flag, and has just begun to give its rows.
+                    self._listen(chain((line,), lines), run, only)
+                    return None
                 text += line + b"\n"
                 if len(text) > MOST_CATALOG_BYTES:
                     raise PermanentFailure(f"the catalog of `{self._tap.name}` is too large to be read")
             code = run.code()
             if code and lacks_discovery(run.log):
-                self._has_catalog = False
-                return
+                return None
             if code:
                 raise failure_of(self._tap.name, code, run.log, has_given=False)
         source = f"what `{self._tap.name}` prints with --discover"
-        self._catalog = streams_in(_parsed(bytes(text), source), source)
+        return streams_in(_parsed(bytes(text), source), source)
 
-    def _listen(
-        self,
-        run: TapRun,
-        before: Iterable[bytes],
-        only: Collection[str] | None,
-        lines: Iterable[bytes] | None = None,
-    ) -> None:
+    def _listen(self, lines: Iterable[bytes], run: TapRun, only: Collection[str] | None) -> None:
         """Take the streams that a tap tells of: until `only` are known, or for some thousand lines."""
-        every = chain(before, run.lines() if lines is None else lines)
-        for number, line in enumerate(every, start=1):
+        for number, line in enumerate(lines, start=1):
             message = message_in(line, number, self._tap.mask) if line.strip() else None
             if isinstance(message, Schema):
                 self._told[message.stream] = stream_told(message)

@@ -54,16 +54,7 @@ class TapRun:
         self._buffer = bytearray()
         # Whether everything that the tap has written to stdout was taken.
         self.has_all = False
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(LEASH), str(command.folder), *command.arguments],
-            cwd=command.working_folder,
-            env=dict(command.environment),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            start_new_session=True,  # Ctrl-C is for us, and we end the tap
-        )
+        self._process = _started(command)
         assert self._process.stdout is not None  # noqa: S101 - asked for above
         assert self._process.stderr is not None  # noqa: S101
         self._out, self._err = self._process.stdout.fileno(), self._process.stderr.fileno()
@@ -159,6 +150,23 @@ class TapRun:
                 self._buffer += some
             else:
                 self._log.add(some)
+
+
+def _started(command: Command) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", str(LEASH), str(command.folder), *command.arguments],
+            cwd=command.working_folder,
+            env=dict(command.environment),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,  # Ctrl-C is for us, and we end the tap
+        )
+    except OSError as error:
+        problem = (error.strerror or "").lower()
+        raise TransientFailure(f"the tap `{command.name}` cannot be started: {problem}") from error
 
 
 class _Tail:
