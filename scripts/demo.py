@@ -1,4 +1,4 @@
-"""The demo: a new project, its plan, and a Spark job over its sample data, as a person would do it."""
+"""The demo: a new project, its source, its transform and its plan, and a Spark job over its sample data."""
 
 from __future__ import annotations
 
@@ -38,13 +38,18 @@ def main() -> None:
     shutil.rmtree(PROJECT, ignore_errors=True)
     say("1. A project that runs as it is, offline, with sample data")
     hakiri("init", "demo")
-    say("2. What would change? Nothing is started for that, and nothing is touched")
+    say("2. What does the source have? Asked without Spark")
+    hakiri("-C", "demo", "source", "tables", "orders")
+    hakiri("-C", "demo", "source", "sample", "orders", "--rows", "3")
+    say("3. The transform, compiled into the plan that runs; still without Spark")
+    hakiri("-C", "demo", "compile")
+    say("4. What would change? Nothing is started for that, and nothing is touched")
     hakiri("-C", "demo", "plan")
-    say("3. The rows, through Spark and transforms/orders.py (the first start takes longest)")
+    say("5. The rows, through Spark and the plan (the first start takes longest)")
     hakiri("-C", "demo", "preview", "orders", "--rows", "8")
-    say("4. Once more: the Spark server is warm now")
-    hakiri("-C", "demo", "preview", "orders", "--rows", "3")
-    say("5. The server stops by itself after ten idle minutes, or now")
+    say("6. Once more: the Spark server is warm now. What comes out is known before any row is read")
+    hakiri("-C", "demo", "compile", "--show")
+    say("7. The server stops by itself after ten idle minutes, or now")
     hakiri("engine", "stop")
     say("The project is in demo/. Go on with its README, or look around: .venv/bin/hakiri --help")
 

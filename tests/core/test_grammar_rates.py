@@ -11,6 +11,7 @@ from hakiri.core.grammar import BadText, Rate
 UNIT = "one of s, min, h, d, or a duration like `15m`"
 
 
+@pytest.mark.spec("HP-135")
 @pytest.mark.parametrize(
     ("text", "count", "per"),
     [
@@ -43,6 +44,7 @@ def test_rates_are_equal_by_count_and_period() -> None:
     assert Rate.parse("60/min") != Rate.parse("1/s")
 
 
+@pytest.mark.spec("HP-135")
 @pytest.mark.parametrize(
     ("text", "seen", "expected"),
     [

@@ -13,19 +13,20 @@ if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
 
 USER_FOLDERS = ("connectors", "parsers")
+_SHIPPED = frozenset({".py", ".sql"})  # code, and the statements that stand in files beside it
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the oldest time a zip can hold: equal code gives equal bytes
 
 
 def code_archive(roots: Iterable[tuple[Path, str]]) -> bytes | None:
-    """A zip of every Python file below `<root>/<folder>`, importable as `<folder>.<module>`.
+    """A zip of every Python and SQL file below `<root>/<folder>`, importable as `<folder>.<module>`.
 
     The same files give the same bytes. None where there are no such files.
     """
     files = sorted(
         (path.relative_to(root).as_posix(), path)
         for root, folder in roots
-        for path in (root / folder).rglob("*.py")
-        if "__pycache__" not in path.parts
+        for path in (root / folder).rglob("*")
+        if path.suffix in _SHIPPED and "__pycache__" not in path.parts and path.is_file()
     )
     if not files:
         return None

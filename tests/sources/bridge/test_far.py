@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import time
 import urllib.request
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 from tests.sources.bridge.numbers_project import numbers_project, numbers_table, open_numbers
+from tests.support.cluster import Cluster, standalone_cluster
 from tests.support.counting_server import counting_server
 
 from hakiri.engine import Engine, EngineHome, Watcher, session
@@ -125,6 +127,42 @@ def test_four_tasks_share_a_budget_and_no_secret_is_seen_anywhere(
     assert [name for name, text in everywhere.items() if MARK in text] == []
     assert "numbers" in everywhere["plan"]
     assert "numbers" in everywhere["pages"]
+
+
+@pytest.mark.spec("HP-134")
+def test_executors_of_a_cluster_share_a_budget_and_have_secrets_of_their_own(
+    home: EngineHome, make_engine: Callable[..., Engine], unwatched: Watcher, tmp_path: Path
+) -> None:
+    project = numbers_project(tmp_path / "project")
+    with (
+        standalone_cluster(tmp_path, {"MARK": MARK}) as cluster,
+        counting_server() as server,
+        session(on_cluster(cluster, home, make_engine), unwatched, project=project.root) as spark,
+        # The process that runs the pipeline need not have the secret that the executors use.
+        open_numbers(
+            project, "another", advertised="127.0.0.1", rate="10/500ms", calls=server.url, batch=1
+        ) as source,
+    ):
+        table = numbers_table(source)
+        folders = [tmp_path / f"x-{n}" for n in range(2)]
+        landed = land(spark, source.task, table, reads(2, 20), folders)
+        options = source.task.text()
+        with (
+            open_numbers(project, "another", advertised="127.0.0.1", fails="secret") as failing,
+            pytest.raises(Exception, match="hakiri-failure") as caught,
+        ):
+            land(spark, failing.task, table, reads(1, 9), [tmp_path / "failed"])
+
+    assert [each.rows for each in landed] == [20, 20]
+    assert server.most_in_a_window(WINDOW_SECONDS) <= 10
+    assert "no way in with ***" in str(caught.value)
+    assert MARK not in str(caught.value) + options
+
+
+def on_cluster(cluster: Cluster, home: EngineHome, make_engine: Callable[..., Engine]) -> Engine:
+    local = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    conf = local | {"spark.executor.memory": "512m", "spark.task.maxFailures": "1"}
+    return make_engine(home, master=cluster.url, python=sys.executable, conf=conf)
 
 
 def free_port() -> int:
