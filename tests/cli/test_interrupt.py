@@ -31,22 +31,40 @@ driver_memory = "512MiB"
 archive = false
 conf = { "spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1" }
 """
-PIPELINE = """
+PIPELINES = """
 [[pipeline]]
-id = "{id}"
-source = {{ connector = "files", config = {{ path = "a.csv" }} }}
+id = "slow"
+source = { connector = "slow" }
+tables = ["t"]
+
+[[pipeline]]
+id = "quick"
+source = { connector = "files", config = { path = "a.csv" } }
+tables = ["t"]
+
+[[pipeline]]
+id = "failing"
+source = { connector = "files", config = { path = "a.csv" } }
 tables = ["t"]
 """
-# The first takes all cores, for hours; the second shows whether anything of the first still runs.
+# Takes the only core, for hours; the quick one shows whether anything of it still runs.
+SLOW = """\
+import pyarrow as pa
+from hakiri.sources import Batch, Connector, Table
+
+
+class Slow(Connector):
+    def discover(self, only=None):
+        return [Table(name="t", schema=pa.schema({"id": pa.int64()}))]
+
+    def open(self, read):
+        while True:
+            yield Batch(rows=pa.RecordBatch.from_pydict({"id": pa.array([], pa.int64())}))
+            self.context.wait(3600)
+"""
 TRANSFORMS = """\
 import hakiri as hk
 from pyspark.sql import functions as F
-
-
-@hk.pipeline("slow")
-def slow(df):
-    many = df.sparkSession.range(10_000_000)
-    return many.alias("a").crossJoin(many.alias("b")).select(F.max(F.hash("a.id", "b.id")).alias("n"))
 
 
 @hk.pipeline("failing")
@@ -62,9 +80,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     root = tmp_path_factory.mktemp("interrupt")
     (root / "transforms").mkdir()
     (root / "transforms" / "steps.py").write_text(TRANSFORMS)
+    (root / "connectors").mkdir()
+    (root / "connectors" / "slow.py").write_text(SLOW)
     (root / "a.csv").write_text("id\n1\n")
-    pipelines = "".join(PIPELINE.format(id=name) for name in ("slow", "quick", "failing"))
-    (root / "hakiri.toml").write_text(MANIFEST + pipelines)
+    (root / "hakiri.toml").write_text(MANIFEST + PIPELINES)
     yield root
     stop_servers(EngineHome.of(environment(root)), SystemClock(), force=True)
 
@@ -153,5 +172,5 @@ def test_an_error_of_spark_is_three_lines_and_nothing_of_its_client(project: Pat
     assert error.startswith(
         "error[transforms.failed]: the transform of pipeline `failing` failed: [DIVIDE_BY"
     )
-    assert place == "  --> transforms/steps.py:13"
+    assert place == "  --> transforms/steps.py:7"
     assert hint.startswith("hint: ")
