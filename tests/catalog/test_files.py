@@ -262,6 +262,7 @@ def test_more_files_than_go_into_one_statement_are_all_noted(files: SqlFiles) ->
     assert len(walked(files, FileQuery(tag="raw"), FILES_A_STATEMENT)) == len(scanned)
 
 
+@pytest.mark.proof
 @pytest.mark.timeout(240)
 @pytest.mark.spec("CF-010")
 def test_a_hundred_thousand_files_are_noted_in_seconds_and_the_newest_found_at_once(files: SqlFiles) -> None:

@@ -419,6 +419,7 @@ def test_more_changes_than_go_into_one_statement_are_all_queued_and_replaced(pus
     assert push.tally(ROUTE) == PushTally(delivered=count)
 
 
+@pytest.mark.proof
 @pytest.mark.timeout(240)
 def test_a_hundred_thousand_changes_are_queued_in_seconds_and_do_not_slow_a_claim(push: SqlPushQueue) -> None:
     changes = [change(row, payload='{"name": "…"}') for row in range(MANY)]

@@ -114,6 +114,7 @@ def test_the_watermark_of_the_latest_selection_is_where_the_next_one_begins(
     assert selections.latest(SPEC) == later
 
 
+@pytest.mark.proof
 @pytest.mark.timeout(120)
 def test_a_hundred_thousand_files_are_selected_in_a_second_or_two(selections: SqlSelections) -> None:
     began = time.perf_counter()

@@ -310,6 +310,7 @@ def test_a_repository_with_a_new_name_is_followed() -> None:
     assert [row["number"] for row in found] == [1, 2]
 
 
+@pytest.mark.proof
 class TestGithub(ConnectorContract):
     @pytest.fixture
     def source(self) -> Iterator[Subject]:

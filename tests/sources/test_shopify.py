@@ -200,6 +200,7 @@ def test_a_check_says_which_shop_was_reached() -> None:
         assert connector.check() == f"the shop `Open Hackers` at {api.url}/admin/api/2026-01"
 
 
+@pytest.mark.proof
 class TestShopify(ConnectorContract):
     @pytest.fixture
     def source(self) -> Iterator[Subject]:
