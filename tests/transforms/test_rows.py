@@ -246,13 +246,13 @@ def test_a_view_over_transformed_tables_joins_them(run: Run, tmp_path: Path) -> 
         artifact = artifact_of(tmp_path / name, "orders.py", python_step(expression))
         run(artifact).write.parquet(str(tmp_path / "store" / name))
     query = (
-        "CREATE VIEW whole AS SELECT * FROM read_parquet('store/issues/*.parquet') "
-        "JOIN read_parquet('store/places/*.parquet') USING (id); SELECT * FROM whole ORDER BY id"
+        "CREATE VIEW whole AS SELECT * FROM read_parquet('store/issues/*.parquet') AS issues "
+        "JOIN read_parquet('store/places/*.parquet') AS places USING (id); SELECT * FROM whole ORDER BY id"
     )
 
     # In a process of its own: DuckDB's binding says things when the process ends.
     done = subprocess.run(
-        [sys.executable, "-c", f"import duckdb; print(duckdb.sql({query!r}).fetchall())"],
+        [sys.executable, "-c", f"import duckdb; print(duckdb.connect().execute({query!r}).fetchall())"],
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -33,7 +33,7 @@ SCHEMA_URL = "https://hakiri.dev/schemas/v1/pipeline.json"
 MOST_CHUNKS = 10_000
 
 # Their tables mean different things in every project, so the connector's name would say nothing.
-GENERIC_CONNECTORS = frozenset({"sql", "rest", "files", "singer"})
+GENERIC_CONNECTORS = frozenset({"sql", "rest", "files", "singer", "postgres-cdc"})
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 

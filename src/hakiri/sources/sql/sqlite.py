@@ -26,6 +26,7 @@ from hakiri.sources.sql.selects import Select
 from hakiri.sources.sql.sqlite_types import column_of, first_value
 
 _FEWEST_ROWS, _MOST_ROWS, _ROWS_OF_A_VIEW = 256, 65_536, 8_192
+_BUSY_MILLISECONDS = 5_000
 _ASK = """
 import sqlite3, sys
 try:
@@ -69,6 +70,9 @@ class SqliteDatabase:
         except Error as error:
             raise self._failure(error, "SELECT 1") from error
         try:
+            with connection.cursor() as cursor:
+                # Others open the file too, and whoever is first mends its log; that takes a moment.
+                cursor.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
             yield SqliteSession(connection, self)
         finally:
             connection.close()
