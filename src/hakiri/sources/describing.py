@@ -76,16 +76,23 @@ def example_config(model: type[BaseModel]) -> dict[str, Any]:
     }
 
 
-def example_block(connector: str, config: Mapping[str, Any], *, tables: tuple[str, ...] = ()) -> str:
+def example_block(
+    connector: str, config: Mapping[str, Any], *, pipeline: str = "", tables: tuple[str, ...] = ()
+) -> str:
     """A pipeline in TOML; the names of tables are for the reader to fill in where none are given."""
-    secrets = list(dict.fromkeys(name for text in _texts(config) for name in Template(text).names))
+    secrets = list(secrets_in(config))
     lines = [
         "[[pipeline]]",
-        f"id = {_toml(f'{connector}-example')}",
+        f"id = {_toml(pipeline or f'{connector}-example')}",
         f"source = {_toml({'connector': connector, 'config': dict(config)})}",
         f"tables = {_toml(list(tables) or ['a_table'])}",
     ]
     return "\n".join([*lines, *([f"secrets = {_toml(secrets)}"] if secrets else [])])
+
+
+def secrets_in(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of the secrets that the texts of a config ask for, each once."""
+    return tuple(dict.fromkeys(name for text in _texts(config) for name in Template(text).names))
 
 
 def _keys(model: type[BaseModel], prefix: str = "", when: str = "", depth: int = 0) -> Iterator[KeyOfConfig]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from hakiri.core.errors import HakiriError, Place
 from hakiri.core.nearest import nearest
 from hakiri.engine.connect import load_client
 from hakiri.engine.words import spark_words
-from hakiri.transforms.errors import InputReadTwice, TransformFailed, UnknownReference, UnknownTable
+from hakiri.transforms.errors import TransformFailed, UnknownReference, UnknownTable
 from hakiri.transforms.places import place_of_error, words_of_error
 from hakiri.transforms.steps import LoadedTransform
 
@@ -57,10 +57,9 @@ def _check_names(step: LoadedTransform, declared: Declared) -> None:
 
 
 def _plan(steps: Sequence[LoadedTransform], declared: Declared, root: Path) -> Relation:
+    from hakiri.transforms.checking import check_plan
     from hakiri.transforms.offline import INPUT, offline_table, relation_of
     from hakiri.transforms.sql import without_sql_text
-    from hakiri.transforms.verify import verify_plan
-    from hakiri.transforms.walking import times_read
 
     frame = offline_table(INPUT)
     references = {name: offline_table(name) for name in declared.references}
@@ -70,13 +69,11 @@ def _plan(steps: Sequence[LoadedTransform], declared: Declared, root: Path) -> R
     last = steps[-1]
     try:
         plan = without_sql_text(relation_of(frame))
-        verify_plan(plan, inputs=(INPUT, *declared.references))
+        check_plan(plan, declared.references, pipeline=declared.pipeline, place=last.place)
     except HakiriError as error:
         if not error.places:
             error.places = (last.place,)
         raise
-    if times_read(plan, INPUT) > 1:
-        raise InputReadTwice(last.place, declared.pipeline)
     return plan
 
 
@@ -115,9 +112,3 @@ def _line_of(error: HakiriError, step: LoadedTransform) -> Place:
 def languages(steps: Iterable[LoadedTransform]) -> str:
     """What the steps are written in: `python`, `sql`, or `python+sql`."""
     return "+".join(sorted({step.language for step in steps}))
-
-
-def serving(steps: Iterable[LoadedTransform], pipelines: Collection[str]) -> list[str]:
-    """The pipelines among these that have a step, in the order of the pipelines."""
-    with_steps = {step.pipeline for step in steps}
-    return [pipeline for pipeline in pipelines if pipeline in with_steps]

@@ -12,7 +12,7 @@ from hakiri.engine.connect import load_client
 from hakiri.engine.words import TRACEBACK_LINE, spark_words
 from hakiri.transforms.artifact import ENGINE, Artifact, artifact_path
 from hakiri.transforms.compiling import EVERY_TABLE
-from hakiri.transforms.errors import InputReadTwice, OtherEngine, TransformFailed
+from hakiri.transforms.errors import OtherEngine, TransformFailed
 from hakiri.transforms.places import place_in_project
 
 if TYPE_CHECKING:
@@ -28,9 +28,8 @@ def stored_plans(artifacts: Sequence[Artifact], table: str, references: Collecti
     generation of Spark.
     """
     load_client()
-    from hakiri.transforms.offline import INPUT
-    from hakiri.transforms.verify import read_plan, verify_plan
-    from hakiri.transforms.walking import times_read
+    from hakiri.transforms.checking import check_plan
+    from hakiri.transforms.verify import read_plan
 
     plans = []
     for artifact in artifacts:
@@ -41,9 +40,7 @@ def stored_plans(artifacts: Sequence[Artifact], table: str, references: Collecti
         if data is None:
             continue
         plan = read_plan(data)
-        verify_plan(plan, inputs=(INPUT, *references))
-        if times_read(plan, INPUT) > 1:
-            raise InputReadTwice(place, artifact.pipeline)
+        check_plan(plan, references, pipeline=artifact.pipeline, place=place)
         plans.append(plan)
     return plans
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,9 +17,9 @@ from hakiri.core.clock import Clock
 from hakiri.core.errors import Place
 from hakiri.core.secrets import take_secrets
 from hakiri.sources.budget import NoBudget
-from hakiri.sources.config import Template, read_config
+from hakiri.sources.config import read_config
 from hakiri.sources.contract import Batch, Context, Read, Table
-from hakiri.sources.describing import example_block
+from hakiri.sources.describing import example_block, secrets_in
 from hakiri.sources.opening import failures_told
 from hakiri.sources.singer.config import SingerConfig
 from hakiri.sources.singer.connector import SingerConnector
@@ -70,7 +69,7 @@ def try_tap(
 
     Secrets that are written out in the config are kept out of everything that is said, like those by name.
     """
-    names = tuple(dict.fromkeys(name for text in _texts(config) for name in Template(text).names))
+    names = secrets_in(config)
     secrets = dict(take_secrets(names, env, wanted_by=f"the config of `{Path(tap).name}`"))
     apart = taken_apart(config, secrets)
     whole = {"tap": tap, **({"config": apart} if apart else {}), **({"properties": True} if is_old else {})}
@@ -124,8 +123,7 @@ def pipeline_block(config: Mapping[str, Any], tables: Sequence[str]) -> str:
     name = Path(str(config["tap"])).name.removeprefix("tap-").lower()
     pipeline = re.sub(r"[^a-z0-9]+", "-", name).strip("-")
     pipeline = pipeline if pipeline[:1].isalpha() else "tap"
-    block = example_block(CONNECTOR, config, tables=tuple(tables))
-    return block.replace(json.dumps(f"{CONNECTOR}-example"), json.dumps(pipeline), 1)
+    return example_block(CONNECTOR, config, pipeline=pipeline, tables=tuple(tables))
 
 
 def _batches(connector: SingerConnector, table: Table, state: Any, *, limit: int | None) -> Iterator[Batch]:
@@ -133,14 +131,3 @@ def _batches(connector: SingerConnector, table: Table, state: Any, *, limit: int
     reading = connector.open(Read(table=table.name, schema=table.schema, cursor=cursor, limit=limit))
     with closing(reading):  # type: ignore[type-var]
         yield from reading
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _texts(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _texts(item)
