@@ -29,12 +29,12 @@ $(STAMP): pyproject.toml
 demo: $(STAMP)  ## Make a project, plan it, and run a Spark job over its sample data
 	@$(BIN)/python scripts/demo.py
 
-check: $(STAMP)  ## Format, lint, types, architecture, and the fast tests
+check: $(STAMP)  ## Format, lint, types, and the architecture
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
-	@$(BIN)/pytest -q -m "not proof and not spark and not cluster"
+	@$(BIN)/pytest -q tests/architecture
 
 test: $(STAMP)  ## All tests: fast ones first, then the proofs of the catalog, Spark, and real clusters
 	@$(BIN)/pytest -q

@@ -8,6 +8,7 @@ import pytest
 from tests.support.own_connectors import connector_text, project_with
 
 from hakiri.core.clock import SystemClock
+from hakiri.manifest import load_project
 from hakiri.sources.looking import check_pipelines, look_at_tables, take_sample
 from hakiri.sources.opening import open_connector
 
@@ -84,6 +85,39 @@ def test_whatever_a_check_raises_is_an_answer(tmp_path: Path, problem: str, code
     assert (answer.pipeline, answer.found, counts) == ("p", found, [1])
     assert answer.error is not None
     assert answer.error.code == code
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found", "hint"),
+    [
+        ('["numbers"]', '["numbres"]', "there is no table `numbres`", ""),
+        (
+            '["numbers"]',
+            '["numbers"]\nincremental = "m"',
+            "table `numbers` has no column `m` to be `incremental` by",
+            "use one of n",
+        ),
+        (
+            '["numbers"]',
+            '["numbers"]\nincremental = "N"',
+            "table `numbers` has no column `N` to be `incremental` by",
+            "did you mean `n`?",
+        ),
+    ],
+)
+def test_a_check_asks_for_the_tables_and_the_column_that_the_pipeline_names(
+    tmp_path: Path, before: str, after: str, found: str, hint: str
+) -> None:
+    project_with(tmp_path, "numbers", connector_text())
+    manifest = tmp_path / "hakiri.toml"
+    manifest.write_text(manifest.read_text().replace(before, after))
+    project = load_project(tmp_path)
+
+    (answer,) = check_pipelines(project.pipelines, project, {}, CLOCK, on_answer=lambda _: None)
+
+    assert answer.found == found
+    assert answer.error is not None
+    assert answer.error.hint == hint
 
 
 def test_an_interrupt_in_a_check_ends_them_all(tmp_path: Path) -> None:

@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.support.own_connectors import connector_text, project_with
+from tests.support.own_connectors import connector_text, installed_package, project_with
 
 from hakiri.core.clock import FixedClock
 from hakiri.core.errors import HakiriError, Place
 from hakiri.core.secrets import MissingSecret
 from hakiri.sources.contract import Read
-from hakiri.sources.errors import AuthExpired, BadSourceConfig, PermanentFailure
-from hakiri.sources.opening import ConnectorFailed, open_connector
+from hakiri.sources.errors import AuthExpired, BadSourceConfig, ConnectorFailed, PermanentFailure
+from hakiri.sources.opening import open_connector
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -122,6 +122,8 @@ def test_the_budget_is_the_pipelines_else_that_of_the_hint(
         "raise KeyError(('Bearer', token))",
         "error = ValueError('refused'); error.add_note(token); raise error",
         "raise LookupError('refused') from ValueError(token.encode())",
+        "raise ExceptionGroup('refused', [ValueError(token)])",
+        "raise ExceptionGroup('refused', [OSError(5, 'refused', token)])",
     ],
 )
 def test_no_secret_leaves_in_a_failure(tmp_path: Path, problem: str) -> None:
@@ -157,6 +159,54 @@ def test_an_error_that_a_connector_lets_through_is_told_with_its_line(tmp_path: 
 
     assert str(caught.value) == "connector `numbers` failed: KeyError: 'a\\nb'"
     assert caught.value.places == (Place("connectors/numbers.py", line),)
+
+
+def test_a_line_in_another_module_of_the_connectors_package_is_its_own(tmp_path: Path) -> None:
+    (tmp_path / "shop").mkdir()
+    project = project_with(tmp_path / "shop", "acme", connector_text())
+    (project.root / "connectors" / "acme.py").unlink()
+    files = {
+        "acme/__init__.py": "",
+        "acme/parsing.py": "def parse(text):\n    return int(text)\n",
+        "acme/numbers.py": connector_text(
+            body="def check(self):\n    from .parsing import parse\n    parse('')\n"
+        ),
+    }
+
+    with (
+        installed_package(tmp_path / "site", files, "acme = acme.numbers:NumbersConnector"),
+        pytest.raises(ConnectorFailed, match="`acme` failed: ValueError: invalid literal for int") as caught,
+        open_connector(project.pipeline("p"), project, {}, CLOCK) as connector,
+    ):
+        connector.check()
+
+    assert caught.value.places == (Place(str(tmp_path / "site" / "acme" / "parsing.py"), 2),)
+
+
+def test_code_of_ours_that_a_connector_is_made_of_is_not_its_own(tmp_path: Path) -> None:
+    text = (
+        "from hakiri.sources.github import GithubConnector\n\n\n"
+        "class NumbersConnector(GithubConnector):\n    pass\n"
+    )
+
+    with (
+        pytest.raises(TypeError),
+        opened(tmp_path, text, config='{ repo = "acme/shop" }') as connector,
+    ):
+        connector.discover(7)
+
+
+def test_a_secret_in_an_error_of_nobodys_line_is_told_with_the_place_of_the_pipeline(tmp_path: Path) -> None:
+    with (
+        pytest.raises(ConnectorFailed, match=r"`numbers` failed: OSError: .* refused: .*\*\*\*") as caught,
+        opened(tmp_path, connector_text(config=TOKEN), ENV, **WITH_TOKEN),
+    ):
+        raise OSError(5, "refused", MARKER)
+
+    assert caught.value.places == (Place("hakiri.toml", 4),)
+    assert caught.value.hint == (
+        "mend the connector; the rest of what it raised holds a secret, and is not shown"
+    )
 
 
 def test_a_connector_that_cannot_be_made_is_told_with_its_line(tmp_path: Path) -> None:

@@ -173,15 +173,25 @@ def test_a_broken_connector_of_the_project_is_told_with_its_place(
     assert caught.value.places == (PLACE,)
 
 
-def test_a_package_that_gives_something_else_is_told_with_its_place(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("thing = 5\n", "`5` is no Connector"),
+        ("import nowhere\n", "ModuleNotFoundError: No module named 'nowhere'"),
+        ("", "AttributeError: module 'acme' has no attribute 'thing'"),
+    ],
+    ids=["another thing", "import", "no such name"],
+)
+def test_a_package_that_gives_no_connector_is_told_with_its_place(
+    tmp_path: Path, text: str, problem: str
+) -> None:
     with (
-        installed_package(tmp_path, {"acme.py": "thing = 5\n"}, "acme = acme:thing"),
-        pytest.raises(
-            BrokenConnector, match="connector `acme` cannot be loaded: `5` is no Connector"
-        ) as caught,
+        installed_package(tmp_path, {"acme.py": text}, "acme = acme:thing"),
+        pytest.raises(BrokenConnector) as caught,
     ):
         connector_class("acme", None, PLACE)
 
+    assert str(caught.value) == f"connector `acme` cannot be loaded: {problem}"
     assert caught.value.places == (PLACE,)
 
 

@@ -77,7 +77,9 @@ class CatalogMachine(RuleBasedStateMachine):
         for pipeline in self.pipelines:
             for role, method in (("pipelines", "get"), ("leases", "current"), ("cursors", "all")):
                 self.call(role, method, pipeline=pipeline)
-            for role, method in (("chunks", "tally"), ("chunks", "page"), ("runs", "latest")):
+            for role, method in (("chunks", "tally"), ("chunks", "page"), ("chunks", "recent")):
+                self.call(role, method, pipeline=pipeline)
+            for role, method in (("runs", "latest"), ("pipelines", "applied"), ("audit", "page")):
                 self.call(role, method, pipeline=pipeline)
             for table in self.tables:
                 self.call("cursors", "get", pipeline=pipeline, table=table)
@@ -94,6 +96,8 @@ class CatalogMachine(RuleBasedStateMachine):
                 self.call(role, method, table=table)
             for method in ("current", "all"):
                 self.call("snapshots", method, table=table)
+            for method in ("landed", "version"):
+                self.call("chunks", method, table=table)
         for pipeline in self.pipelines:
             self.call("schemas", "log_of_pipeline", pipeline=pipeline)
         for number in range(SNAPSHOTS):

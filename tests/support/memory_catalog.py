@@ -73,7 +73,7 @@ class MemoryCatalog:
     def answer(self, call: Call) -> object:
         with self.lock:
             model = self.read(call)
-            after, answer = predict(model, call, self.fresh())
+            after, answer = predict(model, call, self.chosen(call))
             self.write(call, after)
             return answer
 
@@ -82,6 +82,12 @@ class MemoryCatalog:
 
     def write(self, call: Call, after: PipelineModel) -> None:
         self.pipelines[call.pipeline] = after
+
+    def chosen(self, call: Call) -> object:
+        """The nonces and numbers that the catalog chooses by itself."""
+        if call.method == "claim_some":
+            return tuple(self.fresh() for _ in range(call.arguments["limit"]))
+        return self.fresh()
 
     def fresh(self) -> SimpleNamespace:
         with self.lock:
@@ -189,11 +195,15 @@ class NumbersByHandle(MemoryCatalog):
             self.numbers += 1_000
             own = iter(range(self.numbers, self.numbers + 1_000))
 
+        def fresh() -> SimpleNamespace:
+            number = next(own)
+            return SimpleNamespace(nonce=f"nonce-{number}", seq=number)
+
         def answer(call: Call) -> object:
             with self.lock:
-                number = next(own)
-                fresh = SimpleNamespace(nonce=f"nonce-{number}", seq=number)
-                after, answer = predict(self.read(call), call, fresh)
+                limit = call.arguments.get("limit") if call.method == "claim_some" else None
+                chosen = fresh() if limit is None else tuple(fresh() for _ in range(limit))
+                after, answer = predict(self.read(call), call, chosen)
                 self.write(call, after)
                 return answer
 

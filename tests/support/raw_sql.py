@@ -60,7 +60,7 @@ def by_promise(tried: list[Attempt]) -> list[object]:
         (pytest.mark.spec("HP-060"), about(tried, "pipeline_cursor")),
         (pytest.mark.spec("HP-064"), about(tried, "pipeline_run")),
     )
-    silent = about(tried, "counter", "cf_selection", "push_batch")
+    silent = about(tried, "audit", "budget", "counter", "cf_selection", "push_batch")
     marked = [pytest.param(attempt, marks=row) for row, attempts in shown for attempt in attempts]
     return [*marked, *map(pytest.param, silent)]
 

@@ -18,5 +18,10 @@ class CursorKind(StrEnum):
         """Whether only one node at a time may run the pipeline."""
         return self in (CursorKind.OPAQUE_TOKEN, CursorKind.SNAPSHOT_ID)
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether the values of a column may cut a table into windows."""
+        return not self.needs_lease
+
 
 UNDECLARED_KIND = CursorKind.OPAQUE_TOKEN

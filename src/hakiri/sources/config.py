@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, NoReturn, TypeVar
-from urllib.parse import quote, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
 from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, core_schema
@@ -15,23 +15,14 @@ from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, core_sc
 from hakiri.core.errors import Place
 from hakiri.core.nearest import nearest
 from hakiri.core.secrets import Secret
+from hakiri.core.type_words import EXPECTED_TYPE
 from hakiri.manifest.fields import Strict
 from hakiri.sources.errors import BadSourceConfig
 
 _SECRET = re.compile(r"\$\{([A-Z][A-Z0-9_]*)\}")
+# What databases take after the `?` of a URL.
+_PASSWORD_OPTIONS = ("password", "sslpassword")
 _ExpectedType = TypeVar("_ExpectedType", bound="SourceConfig")
-_EXPECTED = {
-    "string_type": "a text",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "bool_type": "true or false",
-    "tuple_type": "a list",
-    "list_type": "a list",
-    "dict_type": "a table",
-    "model_type": "a table",
-    "model_attributes_type": "a table",
-}
 
 
 class SourceConfig(Strict):
@@ -102,10 +93,11 @@ def _named_only(template: Template) -> Template:
 
 def _without_password(template: Template) -> Template:
     try:
-        password = urlsplit(template.text).password
+        parts = urlsplit(template.text)
+        passwords = [parts.password or "", *(v for k, v in parse_qsl(parts.query) if k in _PASSWORD_OPTIONS)]
     except ValueError:
         refuse_value("is no URL", "write it as in `postgresql://user:${PASSWORD}@host/database`")
-    if password and not _SECRET.search(password):
+    if any(password and not _SECRET.search(password) for password in passwords):
         refuse_value(
             "holds a password that is written out",
             "write `${NAME}` in its place, and NAME in the pipeline's `secrets`",
@@ -188,8 +180,8 @@ def _told(details: ErrorDetails, model: type[SourceConfig]) -> tuple[str, str]:
             f"did you mean `{meant}`?" if meant else f"it takes {', '.join(known)}" if known else "remove it"
         )
         return f"unknown key `{key}`", hint
-    if kind in _EXPECTED:
-        return f"`{key}` is not {_EXPECTED[kind]}", _about(model, details["loc"]) or "correct the value"
+    if kind in EXPECTED_TYPE:
+        return f"`{key}` is not {EXPECTED_TYPE[kind]}", _about(model, details["loc"]) or "correct the value"
     message = details["msg"][:1].lower() + details["msg"][1:]
     return f"`{key}`: {message}", _about(model, details["loc"]) or "correct the value"
 

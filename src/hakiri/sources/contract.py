@@ -59,10 +59,12 @@ class Hint:
     """How the history of a table may be pulled. What is left out is decided by the operator or by default.
 
     `cursor_field` is the column whose values a window cuts, where the source knows it without being told.
+    With `is_cursor` it also tells what is new; else it only cuts, and news are found by reading all again.
     """
 
     cursor_kind: CursorKind = UNDECLARED_KIND
     cursor_field: str | None = None
+    is_cursor: bool = True
     partition_keys: tuple[str, ...] = ()
     natural_window: Duration | None = None
     rate_budget: Rate | None = None

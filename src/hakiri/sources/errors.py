@@ -48,6 +48,23 @@ class BadSourceConfig(HakiriError):
         )
 
 
+class ConnectorFailed(HakiriError):
+    """A connector of the project or of a package has raised what no connector should."""
+
+    code = "sources.connector_failed"
+
+    def __init__(self, connector: str, problem: str, place: Place, *, is_own_line: bool) -> None:
+        self.connector = connector
+        super().__init__(
+            f"connector `{connector}` failed: {problem}",
+            places=[place],
+            hint="mend that line, or raise an error of `hakiri.sources.errors` there; "
+            "--verbose shows the whole traceback"
+            if is_own_line
+            else "mend the connector; the rest of what it raised holds a secret, and is not shown",
+        )
+
+
 class ReadFailed(HakiriError):
     """A source did not give what was asked of it. Raise one of the kinds below."""
 

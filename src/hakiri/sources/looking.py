@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hakiri.core.clock import Clock
 from hakiri.core.errors import HakiriError
+from hakiri.core.nearest import nearest
 from hakiri.sources.contract import Connector, Hint, Read, Table
 from hakiri.sources.errors import PermanentFailure
 from hakiri.sources.opening import RootedProject, open_connector
@@ -46,7 +47,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """Whether the source of a pipeline can be reached: what it said, or the error that it raised."""
+    """Whether a pipeline's source can be reached and has its tables: what it said, or the error it raised."""
 
     pipeline: str
     connector: str
@@ -158,11 +159,24 @@ def _found(connector: Connector, names: Sequence[str]) -> Table:
     return table
 
 
+def _check_incremental(table: Table, incremental: str | None) -> None:
+    if incremental is None or table.is_open or incremental in table.schema.names:
+        return
+    meant = nearest(incremental, table.schema.names)
+    raise PermanentFailure(
+        f"table `{table.name}` has no column `{incremental}` to be `incremental` by",
+        hint=f"did you mean `{meant}`?" if meant else f"use one of {', '.join(table.schema.names)}",
+    )
+
+
 def _checked(spec: PipelineSpec, project: RootedProject, env: Mapping[str, str], clock: Clock) -> Checked:
     name = spec.source.connector
     try:
         with open_connector(spec, project, env, clock) as connector:
-            return Checked(pipeline=spec.id, connector=name, found=connector.check())
+            answer = connector.check()
+            for table in spec.tables:
+                _check_incremental(_found(connector, list(names_at_source(spec, table))), spec.incremental)
+            return Checked(pipeline=spec.id, connector=name, found=answer)
     except HakiriError as error:
         return Checked(pipeline=spec.id, connector=name, found=str(error), error=error)
     except Exception as error:  # a connector or library that is broken is just what is looked for

@@ -6,7 +6,8 @@ import importlib
 import importlib.util
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -75,7 +76,9 @@ def connector_class(name: str, root: Path | None, place: Place) -> type[Connecto
     known = everything.get(name) or everything.get(_module_name(name))
     if known is None:
         if root is None and importlib.util.find_spec(f"{FOLDER}.{_module_name(name)}"):
-            return _only_connector(importlib.import_module(f"{FOLDER}.{_module_name(name)}"), name, place)
+            with _loading(name, place):
+                shipped = importlib.import_module(f"{FOLDER}.{_module_name(name)}")
+            return _only_connector(shipped, name, place)
         raise UnknownConnector(name, list(everything), place, meant=nearest(name, everything))
     match known.origin:
         case Origin.BUILT_IN:
@@ -83,7 +86,9 @@ def connector_class(name: str, root: Path | None, place: Place) -> type[Connecto
             found: type[Connector] = getattr(importlib.import_module(module), attribute)
             return found
         case Origin.PACKAGE:
-            return _checked(_entry_points()[name].load(), name, place)
+            with _loading(name, place):
+                loaded = _entry_points()[name].load()
+            return _checked(loaded, name, place)
         case Origin.PROJECT:
             assert root is not None  # noqa: S101 - only a project has connectors of its own
             return _only_connector(_loaded(root, name, place), name, place)
@@ -116,12 +121,19 @@ def _loaded(root: Path, name: str, place: Place) -> ModuleType:
         # Dataclasses and pydantic look their own module up while the file is still being run.
         sys.modules[spec.name] = module
         try:
-            spec.loader.exec_module(module)
-        except (Exception, SystemExit) as error:
-            raise BrokenConnector(name, f"{type(error).__name__}: {error}", place) from error
+            with _loading(name, place):
+                spec.loader.exec_module(module)
         finally:
             del sys.modules[spec.name]
     return module
+
+
+@contextmanager
+def _loading(name: str, place: Place) -> Iterator[None]:
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        raise BrokenConnector(name, f"{type(error).__name__}: {error}", place) from error
 
 
 def _only_connector(module: ModuleType, name: str, place: Place) -> type[Connector]:

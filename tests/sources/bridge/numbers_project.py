@@ -23,7 +23,7 @@ from urllib.request import urlopen
 
 from hakiri.sources.config import SourceConfig
 from hakiri.sources.contract import Batch, Connector, Read, Table
-from hakiri.sources.errors import RateLimited
+from hakiri.sources.errors import AuthExpired, RateLimited
 
 SCHEMA = pa.schema({"n": pa.int64(), "name": pa.large_string(), "at": pa.timestamp("ns", "UTC")})
 
@@ -57,6 +57,9 @@ class Numbers(Connector):
             raise ValueError(f"no way in with {self.context.secrets['MARK'].reveal()}")
         if self.config.fails == "limit" and at:
             raise RateLimited("the source wants a rest", seconds=17)
+        if self.config.fails == "auth" and at:
+            mark = self.context.secrets["MARK"].reveal()
+            raise AuthExpired(f"{mark} was refused") from LookupError(f"{mark} is nobody")
 
 
 def rows(numbers):
@@ -85,6 +88,12 @@ def numbers_project(root: Path) -> NumbersProject:
     (root / "connectors").mkdir(parents=True)
     (root / "connectors" / "numbers.py").write_text(CONNECTOR)
     return NumbersProject(root)
+
+
+def line_of(text: str) -> Place:
+    """Where this stands in the connector, as it is told to its author."""
+    line = next(number for number, line in enumerate(CONNECTOR.splitlines(), 1) if text in line)
+    return Place("connectors/numbers.py", line)
 
 
 @contextmanager

@@ -11,13 +11,14 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import PySparkException
-from tests.sources.bridge.numbers_project import numbers_project, numbers_table, open_numbers
+from tests.sources.bridge.numbers_project import line_of, numbers_project, numbers_table, open_numbers
+from tests.support.parquet_sinks import ParquetSinks
 
 from hakiri.sources.bridge.failures import failure_in
 from hakiri.sources.bridge.frames import source_rows
 from hakiri.sources.bridge.landing import land
 from hakiri.sources.contract import Read, Window
-from hakiri.sources.errors import RateLimited
+from hakiri.sources.errors import ConnectorFailed, RateLimited
 from hakiri.sources.reading import OpenSource
 
 pytestmark = pytest.mark.spark
@@ -53,23 +54,20 @@ def test_every_read_gives_its_rows_once_and_its_last_cursor(spark: Any, opened: 
 
 
 @pytest.mark.spec("HP-027")
-def test_landed_files_are_what_was_read_and_are_told_with_their_hashes(
+def test_landed_rows_are_what_was_read_and_sinks_tell_what_became_of_them(
     spark: Any, opened: Open, tmp_path: Path
 ) -> None:
-    import hashlib
-
     folders = [tmp_path / name for name in ("a", "b", "c")]
+    wanted = reads((0, 10), (100, 103), (7, 7))
     with opened() as source:
-        landed = land(spark, source.task, numbers_table(source), reads((0, 10), (100, 103), (7, 7)), folders)
+        landed = land(spark, source.task, numbers_table(source), wanted, ParquetSinks(folders))
 
     assert [each.rows for each in landed] == [10, 3, 0]
     assert [each.cursor for each in landed] == [{"through": 10}, {"through": 103}, {"through": 7}]
-    assert [len(each.files) for each in landed] == [1, 1, 0]
-    for each in landed:
-        for file in each.files:
-            content = Path(file.path).read_bytes()
-            assert file.bytes == len(content)
-            assert file.sha256 == hashlib.sha256(content).hexdigest()
+    assert [each.report for each in landed] == [
+        *(str(path) for path in sorted(tmp_path.rglob("*.parquet"))),
+        "",
+    ]
     assert pq.read_table(folders[0]).column("n").to_pylist() == list(range(10))
     assert not folders[2].exists()
 
@@ -79,7 +77,7 @@ def test_both_ways_give_the_same_rows_and_types(spark: Any, opened: Open, tmp_pa
         table = numbers_table(source)
         through_spark = source_rows(spark, source.task, table, reads((0, 9)))
         through_spark.frame.drop("_position").write.parquet(str(tmp_path / "spark"))
-        land(spark, source.task, table, reads((0, 9)), [tmp_path / "landed"])
+        land(spark, source.task, table, reads((0, 9)), ParquetSinks([tmp_path / "landed"]))
 
     first, second = (spark.read.parquet(str(tmp_path / name)) for name in ("spark", "landed"))
     assert first.schema == second.schema
@@ -99,14 +97,15 @@ def test_a_typed_error_arrives_as_it_was_raised(spark: Any, opened: Open, tmp_pa
     assert str(error) == "the source wants a rest"
 
 
-def test_a_fault_of_the_connector_is_told_with_its_line_and_without_secrets(
-    spark: Any, opened: Open, tmp_path: Path
-) -> None:
-    with opened(fails="secret") as source, pytest.raises(PySparkException) as caught:
-        land(spark, source.task, numbers_table(source), reads((0, 10)), [tmp_path / "x"])
+def test_a_fault_of_the_connector_is_told_with_its_line_and_without_secrets(spark: Any, opened: Open) -> None:
+    with opened(fails="secret") as source:
+        rows = source_rows(spark, source.task, numbers_table(source), reads((0, 10)))
+        with pytest.raises(PySparkException) as caught:
+            rows.frame.collect()
 
     error = failure_in(str(caught.value))
-    assert error is not None
-    assert error.code == "sources.permanent"
-    assert str(error).startswith("the connector failed with ValueError: no way in with *** (numbers.py:")
+    assert isinstance(error, ConnectorFailed)
+    assert str(error) == "connector `numbers` failed: ValueError: no way in with ***"
+    assert error.places == (line_of("no way in with"),)
     assert MARK not in str(caught.value)
+    assert error.__notes__[0].endswith("\nValueError: no way in with ***")

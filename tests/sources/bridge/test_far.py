@@ -15,6 +15,7 @@ import pytest
 from tests.sources.bridge.numbers_project import numbers_project, numbers_table, open_numbers
 from tests.support.cluster import Cluster, standalone_cluster
 from tests.support.counting_server import counting_server
+from tests.support.parquet_sinks import ParquetSinks
 
 from hakiri.engine import Engine, EngineHome, Watcher, session
 from hakiri.sources.bridge.frames import source_rows
@@ -84,10 +85,18 @@ def test_four_tasks_share_a_budget_and_no_secret_is_seen_anywhere(
     with counting_server() as server, session(engine, unwatched, project=project.root) as spark:
         with open_numbers(project, MARK, rate=RATE, calls=server.url, batch=1) as source:
             table = numbers_table(source)
-            land(spark, source.task, table, reads(4, 1), [tmp_path / f"warm-{n}" for n in range(4)])
+            land(
+                spark,
+                source.task,
+                table,
+                reads(4, 1),
+                ParquetSinks([tmp_path / f"warm-{n}" for n in range(4)]),
+            )
             server.arrivals.clear()
             start = time.monotonic()
-            landed = land(spark, source.task, table, reads(4, 50), [tmp_path / f"x-{n}" for n in range(4)])
+            landed = land(
+                spark, source.task, table, reads(4, 50), ParquetSinks([tmp_path / f"x-{n}" for n in range(4)])
+            )
             waited = source.budget.waited_seconds if source.budget else 0
 
             rows = source_rows(spark, source.task, table, reads(1, 3))
@@ -95,7 +104,7 @@ def test_four_tasks_share_a_budget_and_no_secret_is_seen_anywhere(
             plan = rows.frame._explain_string(extended=True)
         with open_numbers(project, MARK, fails="secret") as source:
             for attempt in (
-                lambda: land(spark, source.task, table, reads(1, 9), [tmp_path / "failed"]),
+                lambda: land(spark, source.task, table, reads(1, 9), ParquetSinks([tmp_path / "failed"])),
                 source_rows(spark, source.task, table, reads(1, 9)).frame.collect,
             ):
                 with pytest.raises(Exception, match="hakiri-failure") as caught:
@@ -145,13 +154,13 @@ def test_executors_of_a_cluster_share_a_budget_and_have_secrets_of_their_own(
     ):
         table = numbers_table(source)
         folders = [tmp_path / f"x-{n}" for n in range(2)]
-        landed = land(spark, source.task, table, reads(2, 20), folders)
+        landed = land(spark, source.task, table, reads(2, 20), ParquetSinks(folders))
         options = source.task.text()
         with (
             open_numbers(project, "another", advertised="127.0.0.1", fails="secret") as failing,
             pytest.raises(Exception, match="hakiri-failure") as caught,
         ):
-            land(spark, failing.task, table, reads(1, 9), [tmp_path / "failed"])
+            land(spark, failing.task, table, reads(1, 9), ParquetSinks([tmp_path / "failed"]))
 
     assert [each.rows for each in landed] == [20, 20]
     assert server.most_in_a_window(WINDOW_SECONDS) <= 10

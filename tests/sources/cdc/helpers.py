@@ -47,6 +47,15 @@ def connector_to(
     return made
 
 
+def make_pages(sql: psycopg.Connection[tuple[Any, ...]], count: int) -> None:
+    """Table `pages`, each with a body so large that changes to the rest of its row leave it out."""
+    sql.execute("CREATE TABLE pages (id int PRIMARY KEY, title text, body text)")
+    sql.execute("ALTER TABLE pages ALTER body SET STORAGE EXTERNAL")
+    sql.execute(
+        "INSERT INTO pages SELECT n, 'old', repeat(n::text, 20000) FROM generate_series(1, %s) n", [count]
+    )
+
+
 def connected(url: str) -> psycopg.Connection[tuple[Any, ...]]:
     return psycopg.connect(url, autocommit=True)
 
@@ -89,6 +98,13 @@ class Replica:
             else:
                 self.rows[key] = {name: value for name, value in row.items() if name != "_op"}
         self.cursor = json.loads(canonical_json(cursor))
+
+
+def begun(connector: PostgresCdcConnector, table: str, key: tuple[str, ...] = ("id",)) -> Replica:
+    """A copy of the table after its first read, which is a snapshot."""
+    replica = Replica(table, key)
+    replica.read(connector)
+    return replica
 
 
 def table_now(url: str, table: str, key: tuple[str, ...] = ("id",)) -> dict[tuple[Any, ...], Row]:

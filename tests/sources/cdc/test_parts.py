@@ -194,6 +194,11 @@ def test_an_array_of_several_dimensions_is_no_list() -> None:
             "write `${NAME}` in its place, and NAME in the pipeline's `secrets`",
         ),
         (
+            {"url": "postgresql://u@host/db?password=written"},
+            "`url` holds a password that is written out",
+            "write `${NAME}` in its place, and NAME in the pipeline's `secrets`",
+        ),
+        (
             {"url": "postgresql://u@host/db", "slot": "My-Slot"},
             "`slot` is no name for a slot",
             "use up to 40 small letters, digits and underscores, as Postgres does",

@@ -11,7 +11,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from tests.sources.cdc.helpers import Replica, connected, connector_to, table_now
+from tests.sources.cdc.helpers import Replica, begun, connected, connector_to, make_pages, table_now
 from tests.sources.cdc.writers import BOOKS, load, read_for_ever, writers
 from tests.support.postgres import PostgresServer, is_soon
 from tests.support.seeds import chosen_seed
@@ -49,8 +49,7 @@ def test_a_copy_that_is_kept_while_others_write_is_the_table_at_every_stop(url: 
                 reads += 1
         replica.read(connector_to(url))
         assert replica.rows == table_now(url, "books"), f"stop {stop} with seed {seed}"
-    anew = Replica("books")
-    anew.read(connector_to(url))
+    anew = begun(connector_to(url), "books")
 
     assert anew.rows == replica.rows
     assert reads == 24
@@ -178,11 +177,8 @@ def test_a_server_that_crashes_in_the_middle_is_read_on_later(
 
 
 def test_a_large_value_is_fetched_only_when_its_transaction_can_be_seen(url: str, sql: Sql) -> None:
-    sql.execute("CREATE TABLE pages (id int PRIMARY KEY, title text, body text)")
-    sql.execute("ALTER TABLE pages ALTER body SET STORAGE EXTERNAL")
-    sql.execute("INSERT INTO pages VALUES (1, 'old', repeat('a', 20000))")
-    replica = Replica("pages")
-    replica.read(connector_to(url))
+    make_pages(sql, 1)
+    replica = begun(connector_to(url), "pages")
     waits: list[float] = []
 
     def write() -> None:
@@ -215,8 +211,7 @@ def test_a_large_value_is_fetched_only_when_its_transaction_can_be_seen(url: str
 
 def test_a_log_that_was_thrown_away_is_told_as_a_loss(url: str, sql: Sql, database: str) -> None:
     sql.execute("CREATE TABLE t (id int PRIMARY KEY)")
-    replica = Replica("t")
-    replica.read(connector_to(url))
+    replica = begun(connector_to(url), "t")
     with setting(sql, "max_slot_wal_keep_size", "1MB"):
         for _ in range(4):
             sql.execute("CREATE TABLE noise AS SELECT repeat('x', 900) FROM generate_series(1, 20000)")
@@ -232,16 +227,14 @@ def test_a_log_that_was_thrown_away_is_told_as_a_loss(url: str, sql: Sql, databa
     )
     assert f"slot `hakiri_{database}_t` has lost its changes" in said
     sql.execute("INSERT INTO t VALUES (1)")
-    anew = Replica("t")
-    anew.read(connector_to(url))
+    anew = begun(connector_to(url), "t")
     sql.execute("INSERT INTO t VALUES (2)")
     assert [row["id"] for row in anew.read(connector_to(url))] == [2]
 
 
 def test_a_slow_reader_of_a_large_backlog_holds_little_of_it(url: str, sql: Sql) -> None:
     sql.execute("CREATE TABLE t (id int PRIMARY KEY, v text)")
-    replica = Replica("t")
-    replica.read(connector_to(url))
+    replica = begun(connector_to(url), "t")
     for _ in range(4):
         sql.execute(
             "INSERT INTO t SELECT n, repeat('x', 1000) FROM generate_series("

@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 import pyarrow as pa
 import pytest
-from tests.sources.cdc.helpers import Replica, connector_to, slots_of, table_now
+from tests.sources.cdc.helpers import Replica, begun, connector_to, make_pages, slots_of, table_now
 
 from hakiri.core.cursors import CursorKind
 from hakiri.sources.cdc.positions import parse_lsn
@@ -70,8 +70,7 @@ def test_a_table_begins_with_a_snapshot(url: str, orders: None) -> None:
 @pytest.mark.spec("HP-109")
 @pytest.mark.spec("HP-027")
 def test_changes_come_in_the_order_of_the_log_deletes_included(url: str, sql: Sql, orders: None) -> None:
-    replica = Replica("orders")
-    replica.read(connector_to(url))
+    replica = begun(connector_to(url), "orders")
     sql.execute("UPDATE orders SET price = 2 WHERE id = 2")
     sql.execute("INSERT INTO orders VALUES (4, 'nib', NULL)")
     sql.execute("DELETE FROM orders WHERE id = 1")
@@ -90,8 +89,7 @@ def test_changes_come_in_the_order_of_the_log_deletes_included(url: str, sql: Sq
 
 
 def test_what_was_rolled_back_never_comes(url: str, sql: Sql, orders: None) -> None:
-    replica = Replica("orders")
-    replica.read(connector_to(url))
+    replica = begun(connector_to(url), "orders")
     sql.execute("BEGIN")
     sql.execute("DELETE FROM orders")
     sql.execute("ROLLBACK")
@@ -108,8 +106,7 @@ def test_what_was_rolled_back_never_comes(url: str, sql: Sql, orders: None) -> N
 def test_a_transaction_comes_when_it_is_committed_and_not_when_it_began(
     url: str, sql: Sql, orders: None
 ) -> None:
-    replica = Replica("orders")
-    replica.read(connector_to(url))
+    replica = begun(connector_to(url), "orders")
     with psycopg.connect(url) as other:
         other.execute("DELETE FROM orders WHERE id = 1")
         sql.execute("INSERT INTO orders VALUES (8, 'before', NULL)")
@@ -126,8 +123,7 @@ def test_a_transaction_comes_when_it_is_committed_and_not_when_it_began(
 def test_a_quiet_table_moves_its_cursor_so_that_the_log_can_be_let_go(
     url: str, sql: Sql, orders: None
 ) -> None:
-    replica = Replica("orders")
-    replica.read(connector_to(url))
+    replica = begun(connector_to(url), "orders")
     assert replica.cursor is not None
     before = parse_lsn(replica.cursor["lsn"])
     sql.execute("CREATE TABLE noise AS SELECT n, repeat('x', 500) FROM generate_series(1, 2000) n")
@@ -141,8 +137,7 @@ def test_a_quiet_table_moves_its_cursor_so_that_the_log_can_be_let_go(
 
 
 def test_a_read_ends_where_the_log_ended_when_it_began(url: str, sql: Sql, orders: None) -> None:
-    replica = Replica("orders")
-    replica.read(connector_to(url))
+    replica = begun(connector_to(url), "orders")
     sql.execute("UPDATE orders SET price = 7")
 
     reading = connector_to(url).open(Read(table="orders", cursor=replica.cursor))
@@ -155,8 +150,7 @@ def test_a_read_ends_where_the_log_ended_when_it_began(url: str, sql: Sql, order
 
 
 def test_a_slot_stands_only_where_a_later_read_began(url: str, sql: Sql, orders: None) -> None:
-    replica = Replica("orders")
-    replica.read(connector_to(url))
+    replica = begun(connector_to(url), "orders")
     ((slot, at_start),) = slots_of(url).items()
     seen = []
     for price in range(4):
@@ -175,8 +169,7 @@ def test_a_slot_stands_only_where_a_later_read_began(url: str, sql: Sql, orders:
 
 
 def test_the_same_changes_come_again_until_their_cursor_is_stored(url: str, sql: Sql, orders: None) -> None:
-    replica = Replica("orders")
-    replica.read(connector_to(url))
+    replica = begun(connector_to(url), "orders")
     sql.execute("UPDATE orders SET price = 9 WHERE id = 1")
     read = Read(table="orders", cursor=replica.cursor)
 
@@ -188,8 +181,7 @@ def test_the_same_changes_come_again_until_their_cursor_is_stored(url: str, sql:
 def test_large_transactions_come_in_parts_with_a_cursor_only_at_the_end(
     url: str, sql: Sql, orders: None
 ) -> None:
-    replica = Replica("orders")
-    replica.read(connector_to(url))
+    replica = begun(connector_to(url), "orders")
     sql.execute("UPDATE orders SET price = 1")
     with sql.transaction():
         sql.execute("INSERT INTO orders SELECT n, 'many', n FROM generate_series(100, 30099) n")
@@ -206,11 +198,8 @@ def test_large_transactions_come_in_parts_with_a_cursor_only_at_the_end(
 
 
 def test_a_large_value_that_did_not_change_is_never_lost(url: str, sql: Sql) -> None:
-    sql.execute("CREATE TABLE pages (id int PRIMARY KEY, title text, body text)")
-    sql.execute("ALTER TABLE pages ALTER body SET STORAGE EXTERNAL")
-    sql.execute("INSERT INTO pages SELECT n, 'old', repeat(n::text, 20000) FROM generate_series(1, 9) n")
-    replica = Replica("pages")
-    replica.read(connector_to(url))
+    make_pages(sql, 9)
+    replica = begun(connector_to(url), "pages")
     sql.execute("UPDATE pages SET title = 'new' WHERE id <= 3")
     sql.execute("UPDATE pages SET id = 40 WHERE id = 4")
     sql.execute("UPDATE pages SET title = 'soon gone' WHERE id = 5")
@@ -225,12 +214,9 @@ def test_a_large_value_that_did_not_change_is_never_lost(url: str, sql: Sql) -> 
 
 
 def test_a_full_identity_brings_large_values_along(url: str, sql: Sql) -> None:
-    sql.execute("CREATE TABLE pages (id int PRIMARY KEY, title text, body text)")
-    sql.execute("ALTER TABLE pages ALTER body SET STORAGE EXTERNAL")
+    make_pages(sql, 3)
     sql.execute("ALTER TABLE pages REPLICA IDENTITY FULL")
-    sql.execute("INSERT INTO pages SELECT n, 'old', repeat(n::text, 20000) FROM generate_series(1, 3) n")
-    replica = Replica("pages")
-    replica.read(connector_to(url))
+    replica = begun(connector_to(url), "pages")
     sql.execute("UPDATE pages SET title = 'once' WHERE id = 1")
     sql.execute("UPDATE pages SET body = 'small now' WHERE id = 1")
     sql.execute("UPDATE pages SET id = 20 WHERE id = 2")
@@ -273,8 +259,7 @@ def test_names_may_be_anything_that_postgres_allows(url: str, sql: Sql) -> None:
     )
     sql.execute(f'INSERT INTO "My ""Schema".{quoted} VALUES (1, \'a\')'.encode())
     connector = connector_to(url, schema='My "Schema')
-    replica = Replica(table, key=('Ke%y"',))
-    replica.read(connector)
+    replica = begun(connector, table, key=('Ke%y"',))
     sql.execute(
         f'UPDATE "My ""Schema".{quoted} SET body = (SELECT string_agg(md5(n::text), \'\') '
         "FROM generate_series(1, 1000) n)".encode()
@@ -295,8 +280,7 @@ def test_a_look_at_some_rows_makes_nothing_on_the_server(url: str, sql: Sql, ord
 
 
 def test_a_new_column_without_values_is_taken_in(url: str, sql: Sql, orders: None) -> None:
-    replica = Replica("orders")
-    replica.read(connector_to(url))
+    replica = begun(connector_to(url), "orders")
     sql.execute("UPDATE orders SET price = 5 WHERE id = 1")
     sql.execute("ALTER TABLE orders ADD COLUMN note text")
     sql.execute("UPDATE orders SET note = 'seen' WHERE id = 2")
@@ -312,8 +296,7 @@ def test_a_new_column_without_values_is_taken_in(url: str, sql: Sql, orders: Non
 
 def test_a_column_may_grow_while_changes_wait(url: str, sql: Sql) -> None:
     sql.execute("CREATE TABLE t (id int PRIMARY KEY, n smallint, v varchar(5), d numeric(5, 2))")
-    replica = Replica("t")
-    replica.read(connector_to(url))
+    replica = begun(connector_to(url), "t")
     sql.execute("INSERT INTO t VALUES (1, 7, 'abc', 1.25)")
     sql.execute("ALTER TABLE t ALTER n TYPE bigint, ALTER v TYPE text, ALTER d TYPE numeric(9, 2)")
 
@@ -327,9 +310,7 @@ def test_generated_columns_are_left_out_and_children_are_tables_of_their_own(url
     sql.execute("CREATE TABLE child (PRIMARY KEY (id)) INHERITS (t)")
     sql.execute("INSERT INTO t VALUES (1)")
     sql.execute("INSERT INTO child VALUES (2)")
-    parent, child = Replica("t"), Replica("child")
-    parent.read(connector_to(url))
-    child.read(connector_to(url))
+    parent, child = begun(connector_to(url), "t"), begun(connector_to(url), "child")
     sql.execute("UPDATE t SET id = id + 10")  # of both
 
     parent.read(connector_to(url))
@@ -361,8 +342,7 @@ def test_a_publication_that_exists_is_used_and_none_is_made(url: str, sql: Sql, 
     sql.execute("CREATE TABLE other (id int PRIMARY KEY)")
     sql.execute('CREATE PUBLICATION "All of it" FOR ALL TABLES')
     connector = connector_to(url, publication="All of it")
-    replica = Replica("orders")
-    replica.read(connector)
+    replica = begun(connector, "orders")
     sql.execute("INSERT INTO other VALUES (1)")
     sql.execute("TRUNCATE other")
     sql.execute("DELETE FROM orders WHERE id = 1")

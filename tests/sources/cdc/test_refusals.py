@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 import pyarrow as pa
 import pytest
-from tests.sources.cdc.helpers import Replica, connected, connector_to, drop_slots, slots_of
+from tests.sources.cdc.helpers import Replica, begun, connected, connector_to, drop_slots, slots_of
 from tests.support.postgres import PostgresServer
 
 from hakiri.core.errors import HakiriError
@@ -42,9 +42,7 @@ def replica(url: str, sql: Sql) -> Replica:
     """A table `t (id, v)` with two rows that was read once."""
     sql.execute("CREATE TABLE t (id int PRIMARY KEY, v text)")
     sql.execute("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
-    replica = Replica("t")
-    replica.read(connector_to(url))
-    return replica
+    return begun(connector_to(url), "t")
 
 
 def test_a_table_that_was_emptied_is_refused_until_it_is_read_anew(
@@ -58,8 +56,7 @@ def test_a_table_that_was_emptied_is_refused_until_it_is_read_anew(
             "table `t` was emptied with TRUNCATE, which names no rows",
             REWIND,
         )
-    anew = Replica("t")
-    anew.read(connector_to(url))
+    anew = begun(connector_to(url), "t")
 
     assert anew.rows == {(3,): {"id": 3, "v": "c"}}
     assert anew.read(connector_to(url)) == []
@@ -115,9 +112,7 @@ def test_a_partitioned_table_is_read_by_its_partitions(url: str, sql: Sql) -> No
         "table `t` is partitioned: what happens to a whole partition is not logged for it",
         "read its partitions, each by its own name",
     )
-    low, high = Replica("low"), Replica("high")
-    low.read(connector_to(url))
-    high.read(connector_to(url))
+    low, high = begun(connector_to(url), "low"), begun(connector_to(url), "high")
     sql.execute("UPDATE t SET id = 12 WHERE id = 1")
     low.read(connector_to(url))
     high.read(connector_to(url))
@@ -209,8 +204,7 @@ def test_a_table_made_anew_is_another_one(url: str, sql: Sql, replica: Replica) 
         "table `t` was dropped and made anew since it was last read",
         REWIND,
     )
-    anew = Replica("t")
-    anew.read(connector_to(url))
+    anew = begun(connector_to(url), "t")
     sql.execute("INSERT INTO t VALUES (5, 'e')")
     assert [row["id"] for row in anew.read(connector_to(url))] == [5]
 
@@ -226,8 +220,7 @@ def test_a_slot_that_is_gone_is_a_loss(url: str, sql: Sql, database: str, replic
 
 
 def test_a_slot_that_somebody_else_moved_is_a_loss(url: str, sql: Sql, replica: Replica) -> None:
-    other = Replica("t")
-    other.read(connector_to(url))
+    other = begun(connector_to(url), "t")
     sql.execute("INSERT INTO t VALUES (3, 'c')")
     other.read(connector_to(url))
     other.read(connector_to(url))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import psycopg
+import pyarrow as pa
+import pyarrow.parquet as pq
 from tests.support.postgres import PostgresServer
 
 from hakiri.core.clock import SystemClock
@@ -21,6 +23,9 @@ from hakiri.sources.config import read_config
 from hakiri.sources.contract import Batch, Context, Read, Table
 from hakiri.sources.sql import SqlConnector
 from hakiri.sources.sql.config import SqlConfig
+
+# A type as it is declared, a value in SQL, the type in Arrow, the value in Python.
+Typed: TypeAlias = tuple[str, str, pa.DataType, Any]
 
 
 @dataclass(kw_only=True)
@@ -56,6 +61,24 @@ class Lab:
     def rows(self, table: str, config: dict[str, Any] | None = None, **read: Any) -> list[dict[str, Any]]:
         batches = self.batches(table, config, **read)
         return [row for batch in batches for row in batch.rows.to_pylist()]
+
+
+def check_everything(lab: Lab, types: Sequence[Typed], folder: Path) -> list[Any]:
+    """See that table `everything` comes as it is announced, and goes through Parquet as it came.
+
+    It has a column for each of the types, and two rows: their values, and another one, which is given back.
+    """
+    table = lab.table("everything")
+    (batch,) = lab.batches("everything")
+    announced = {kind: column.type for (kind, *_), column in zip(types, table.schema, strict=True)}
+    assert announced == {kind: arrow for kind, _, arrow, _ in types}
+    assert batch.rows.schema.equals(table.schema)
+    batch.rows.validate(full=True)
+    first, second = (list(row.values()) for row in batch.rows.to_pylist())
+    assert first == [value for *_, value in types]
+    pq.write_table(pa.Table.from_batches([batch.rows]), folder / "everything.parquet")
+    assert pq.read_table(folder / "everything.parquet").to_pylist() == batch.rows.to_pylist()
+    return second
 
 
 @contextmanager

@@ -7,20 +7,17 @@ import sys
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from tests.sources.sql.lab import Lab
+from tests.sources.sql.lab import Lab, Typed, check_everything
 
 from hakiri.sources.errors import PermanentFailure, SchemaIncompatible, TransientFailure
 
 moment = datetime.fromisoformat
 LOCAL_MOMENT = pa.timestamp("us")
 UUID = "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"
-# Type, a value in SQL, the type in Arrow, the value in Python.
-TYPES: list[tuple[str, str, pa.DataType, Any]] = [
+TYPES: list[Typed] = [
     ("BOOLEAN", "true", pa.bool_(), True),
     ("TINYINT", "-128", pa.int8(), -128),
     ("SMALLINT", "1", pa.int16(), 1),
@@ -81,18 +78,7 @@ def test_every_type_is_announced_as_it_comes_with_its_values(duckdb: Lab, tmp_pa
         )
     )
 
-    (batch,) = duckdb.batches("everything")
-
-    table = duckdb.table("everything")
-    announced = {kind: field.type for (kind, *_), field in zip(TYPES, table.schema, strict=True)}
-    assert announced == {kind: arrow for kind, _, arrow, _ in TYPES}
-    assert batch.rows.schema.equals(table.schema)
-    batch.rows.validate(full=True)
-    first, second = (list(row.values()) for row in batch.rows.to_pylist())
-    assert first == [value for *_, value in TYPES]
-    assert set(second) == {None}
-    pq.write_table(pa.Table.from_batches([batch.rows]), tmp_path / "everything.parquet")
-    assert pq.read_table(tmp_path / "everything.parquet").to_pylist() == batch.rows.to_pylist()
+    assert set(check_everything(duckdb, TYPES, tmp_path)) == {None}
 
 
 def test_tables_views_keys_comments_and_estimates_are_found(duckdb: Lab) -> None:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.sources.sql.lab import Lab
+from tests.sources.sql.lab import Lab, Typed, check_everything
 
 from hakiri.sources.errors import PermanentFailure, SchemaIncompatible
 from hakiri.sources.sql.postgres_types import decimal_of
@@ -30,8 +28,7 @@ moment = datetime.fromisoformat
 UTC_MOMENT = pa.timestamp("us", "UTC")
 LOCAL_MOMENT = pa.timestamp("us")
 UUID = "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"
-# Type, a value in SQL, the type in Arrow, the value in Python.
-TYPES: list[tuple[str, str, pa.DataType, Any]] = [
+TYPES: list[Typed] = [
     ("smallint", "-32768", pa.int16(), -32768),
     ("integer", "2147483647", pa.int32(), 2147483647),
     ("bigint", "-9223372036854775808", pa.int64(), -9223372036854775808),
@@ -125,18 +122,7 @@ def test_every_type_is_announced_as_it_comes_with_its_values(postgres: Lab, tmp_
     postgres.run(SETUP)
     postgres.run(f"CREATE TABLE everything ({columns}); INSERT INTO everything VALUES ({values}), ({nulls})")
 
-    table = postgres.table("everything")
-    (batch,) = postgres.batches("everything")
-
-    announced = {kind: field.type for (kind, *_), field in zip(TYPES, table.schema, strict=True)}
-    assert announced == {kind: arrow for kind, _, arrow, _ in TYPES}
-    assert batch.rows.schema.equals(table.schema)
-    batch.rows.validate(full=True)
-    first, second = (list(row.values()) for row in batch.rows.to_pylist())
-    assert first == [value for *_, value in TYPES]
-    assert set(second) == {None, 0}
-    pq.write_table(pa.Table.from_batches([batch.rows]), tmp_path / "everything.parquet")
-    assert pq.read_table(tmp_path / "everything.parquet").to_pylist() == batch.rows.to_pylist()
+    assert set(check_everything(postgres, TYPES, tmp_path)) == {None, 0}
 
 
 def test_an_empty_table_has_the_same_types(postgres: Lab) -> None:

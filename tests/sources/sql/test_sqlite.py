@@ -5,17 +5,15 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests.sources.sql.lab import Lab
+from tests.sources.sql.lab import Lab, Typed
 
 from hakiri.sources.contract import Read, Window
 from hakiri.sources.errors import PermanentFailure, SchemaIncompatible, TransientFailure
 
-# Declared type, a value in SQL, the type in Arrow, the value in Python.
-TYPES: list[tuple[str, str, pa.DataType, Any]] = [
+TYPES: list[Typed] = [
     ("INTEGER", "-9223372036854775808", pa.int64(), -9223372036854775808),
     ("BIGINT UNSIGNED", "7", pa.int64(), 7),
     ("REAL", "1", pa.float64(), 1.0),

@@ -459,6 +459,18 @@ SELECT i FROM t SEMI JOIN u USING (i)
 SELECT i FROM t ANTI JOIN u ON t.i = u.i
 SELECT i FROM t LEFT ANTI JOIN u USING (i)
 SELECT t.i, u.i FROM t CROSS JOIN u
+SELECT anti, cross, full, inner FROM (SELECT 1 AS anti, 2 AS cross, 3 AS full, 4 AS inner)
+SELECT join, left, natural, on FROM (SELECT 1 AS join, 2 AS left, 3 AS natural, 4 AS on)
+SELECT right, semi, using FROM (SELECT 1 AS right, 2 AS semi, 3 AS using)
+SELECT 1 anti, 2 cross, 3 full, 4 inner, 5 join, 6 left, 7 natural, 8 on, 9 right, 10 semi
+SELECT full.x + -on AS c FROM (SELECT struct(1 AS x) AS full, 2 AS on) WHERE NOT full.x = on ORDER BY full
+SELECT left(s, 2) AS left, right FROM (SELECT s, right(s, 2) AS right FROM t)
+SELECT CASE on WHEN 1 THEN using ELSE full END AS c FROM (SELECT 1 AS on, 2 AS using, 3 AS full)
+SELECT u.i FROM u LEFT JOIN (SELECT 2 AS on, 1 AS left) ON on = u.i AND left = 1
+SELECT transform(xs, full -> full + 1) AS c FROM t
+WITH left AS (SELECT i FROM t) SELECT left.i, u.w FROM left LEFT JOIN u ON left.i = u.i
+WITH right AS (SELECT i FROM t) SELECT right.i, u.w FROM u RIGHT JOIN right ON right.i = u.i
+WITH full AS (SELECT i, w FROM u) SELECT full.i, x.w FROM full FULL JOIN full x USING (i)
 SELECT t.i AS a, u.i AS b FROM t, u WHERE t.i = u.i
 SELECT a.g, b.g, c.g FROM v a JOIN v b ON a.n = b.n JOIN v c ON b.n = c.n
 SELECT a.i FROM t a JOIN (u b JOIN v c ON b.i = c.n) ON a.i = b.i
@@ -705,6 +717,10 @@ SELECT count(*) FROM t GROUP BY 1
 SELECT i FROM t LIMIT -1
 SELECT i FROM t LIMIT x
 SELECT i FROM t JOIN
+SELECT i FROM t AS full
+SELECT i FROM t AS semi
+SELECT i FROM (SELECT i FROM t) AS on
+SELECT i FROM t AS union
 SELECT i FROM t UNION
 SELECT i FROM t ORDER BY i UNION SELECT i FROM u
 SELECT i FROM t WHERE count(*) > 1

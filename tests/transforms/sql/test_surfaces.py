@@ -200,6 +200,10 @@ QUERIES: list[tuple[str, Frames]] = [
     ("SELECT * FROM input JOIN ref USING (a, b)", lambda df, ref: df.join(ref, ["a", "b"])),
     ("SELECT * FROM input ANTI JOIN ref USING (a)", lambda df, ref: df.join(ref, ["a"], "anti")),
     ("SELECT * FROM input CROSS JOIN ref", lambda df, ref: df.crossJoin(ref)),
+    (
+        "SELECT full, on + 1 left FROM input FULL JOIN ref ON inner",
+        lambda df, ref: df.join(ref, c("inner"), "full").select("full", (c("on") + 1).alias("left")),
+    ),
     ("SELECT * FROM input UNION ALL SELECT * FROM ref", lambda df, ref: df.union(ref)),
     ("SELECT * FROM input UNION SELECT * FROM ref", lambda df, ref: df.union(ref).distinct()),
     ("SELECT * FROM input INTERSECT SELECT * FROM ref", lambda df, ref: df.intersect(ref)),

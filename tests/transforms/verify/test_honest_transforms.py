@@ -7,7 +7,8 @@ from google.protobuf import json_format
 from tests.support.honest_transforms import INPUTS, STEPS
 from tests.support.plans import plan_of, table
 
-from hakiri.transforms.verify import plan_tables, read_plan, verify_plan
+from hakiri.transforms.verify import PlanRefused, read_plan, verify_plan
+from hakiri.transforms.walking import named_tables
 
 from pyspark.sql import functions as F  # isort: skip - the client is loaded by tests.support.plans
 
@@ -31,7 +32,13 @@ def test_forty_steps_in_a_row_are_allowed() -> None:
     assert verify_plan(plan_of(frame), inputs=("input",)) is None
 
 
-def test_the_tables_of_a_plan_are_named_once_and_in_order() -> None:
+def test_every_table_of_a_plan_is_found_also_in_joins_and_subqueries() -> None:
     plan = plan_of(table("b").join(table("a"), "id").union(table("b")).where(table("c").exists()))
 
-    assert plan_tables(plan) == ("a", "b", "c")
+    names = [leaf.read.named_table.unparsed_identifier for leaf in named_tables(plan)]
+
+    assert sorted(names) == ["a", "b", "b", "c"]
+    assert verify_plan(plan, inputs=set(names)) is None
+    for name in names:
+        with pytest.raises(PlanRefused, match=f"`{name}`"):
+            verify_plan(plan, inputs=set(names) - {name})

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 FLAG = "--set"
 MANIFEST = "hakiri.toml"
 TABLE_KEYS = tuple(spec.key for spec in SETTINGS if spec.kind == "table")
-VARIABLES = frozenset(spec.variable for spec in SETTINGS)
+# Where the engine keeps what lives as long as the machine is up; it is not a setting of any project.
+OTHER_VARIABLES = frozenset({"HAKIRI_RUNTIME_DIR"})
+VARIABLES = frozenset(spec.variable for spec in SETTINGS) | OTHER_VARIABLES
 # `HAKIRI_CONTEXT_<TAG>` names a context for a run, so an unknown one is only odd if it is nearly a setting.
 SECTIONS_WITH_FREE_VARIABLES = frozenset({"context"})
 

@@ -135,12 +135,35 @@ class EncryptionSettings:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeSettings:
+    """How this machine works through chunks."""
+
+    max_parallel_chunks: int = field(
+        default=4,
+        metadata=_about("How many chunks this worker runs at once, over all pipelines.", kind="count"),
+    )
+    node: str | None = field(
+        default=None,
+        metadata=_about(
+            "The name of this machine among those that share a catalog.",
+            kind="name",
+            none_means="the host's name",
+        ),
+    )
+    lease: Duration = field(
+        default=Duration.parse("10m"),
+        metadata=_about("How long a chunk belongs to a worker that gives no sign of life.", kind="duration"),
+    )
+
+
 SECTIONS: Mapping[str, type] = {
     "engine": EngineSettings,
     "context": ContextSettings,
     "sync": SyncSettings,
     "catalog": CatalogSettings,
     "encryption": EncryptionSettings,
+    "runtime": RuntimeSettings,
 }
 
 
@@ -192,6 +215,7 @@ class Settings:
     sync: SyncSettings
     catalog: CatalogSettings
     encryption: EncryptionSettings
+    runtime: RuntimeSettings
     all: tuple[Setting, ...]
     warnings: tuple[str, ...]
 

@@ -10,17 +10,21 @@ from hakiri.core.grammar.text import BadText
 from hakiri.core.secrets import MASK, Secret, mask_spans
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-Kind = Literal["text", "flag", "duration", "size", "names", "table"]
+Kind = Literal["text", "flag", "count", "duration", "size", "name", "names", "table"]
 KIND_WRITTEN_AS = {
     "text": "a text",
     "flag": "`true` or `false`",
+    "count": "a whole number from 1 to 10000",
     "duration": "a text like `15m`",
     "size": "a text like `2GB`",
+    "name": "letters, digits, `.`, `-` and `_`, a letter or digit first",
     "names": "names of variables with commas between",
     "table": "a table",
 }
+LARGEST_COUNT = 10_000
+LONGEST_NAME = 63
 FLAG_WORDS = {"true": True, "yes": True, "on": True, "1": True} | dict.fromkeys(
     ("false", "no", "off", "0"), False
 )
@@ -30,17 +34,9 @@ SENSITIVE_WORDS = ("secret", "password", "passwd", "token", "access.key", "acces
 
 def read_text(kind: Kind, text: str, choices: Sequence[str] = ()) -> object:
     """The value that a flag or an environment variable holds; raises BadText."""
-    if kind == "flag":
-        return _read_flag(text)
-    if kind == "duration":
-        return Duration.parse(text)
-    if kind == "size":
-        return Size.parse(text)
-    if kind == "names":
-        return _read_names(text.split(","), text)
-    if kind == "table":
-        return _read_table(text)
-    return _read_choice(text, choices)
+    if kind == "text":
+        return _read_choice(text, choices)
+    return _READERS[kind](text)
 
 
 def read_manifest_value(kind: Kind, value: object, choices: Sequence[str] = ()) -> object:
@@ -49,9 +45,11 @@ def read_manifest_value(kind: Kind, value: object, choices: Sequence[str] = ()) 
         return dict(flattened(value))
     if kind == "flag" and isinstance(value, bool):
         return value
+    if kind == "count":
+        return _read_count(value, str(value))
     if kind == "names" and isinstance(value, list | tuple):
         return _read_names(value, str(value))
-    if kind in {"text", "duration", "size"} and isinstance(value, str):
+    if kind in {"text", "duration", "size", "name"} and isinstance(value, str):
         return read_text(kind, value, choices)
     if (kind == "duration" and isinstance(value, Duration)) or (kind == "size" and isinstance(value, Size)):
         return value
@@ -129,6 +127,30 @@ def _read_flag(text: str) -> bool:
     return FLAG_WORDS[text.lower()]
 
 
+def _read_count_text(text: str) -> int:
+    is_number = text.isascii() and text.isdecimal() and len(text) <= len(str(LARGEST_COUNT))
+    return _read_count(int(text) if is_number else None, text)
+
+
+def _read_count(value: object, text: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= LARGEST_COUNT:
+        raise _refusal("count", text, KIND_WRITTEN_AS["count"])
+    return value
+
+
+def _read_name(text: str) -> str:
+    """A name that is safe as one part of a path on every file system."""
+    import re
+
+    if not re.fullmatch(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{LONGEST_NAME - 1}}}", text):
+        raise _refusal("name", text, KIND_WRITTEN_AS["name"])
+    return text
+
+
+def _read_names_text(text: str) -> tuple[str, ...]:
+    return _read_names(text.split(","), text)
+
+
 def _read_names(names: Sequence[object], text: str) -> tuple[str, ...]:
     read = [name.strip() if isinstance(name, str) else "" for name in names]
     if not all(name.isascii() and name.isidentifier() for name in read):
@@ -159,3 +181,14 @@ def _read_choice(text: str, choices: Sequence[str]) -> str:
 def _refusal(kind: str, text: str, expected: str, *, position: int = 0) -> BadText:
     hint = f"write {expected}"
     return BadText(kind, text, position=position, found=text[position:], expected=expected, hint=hint)
+
+
+_READERS: Mapping[Kind, Callable[[str], object]] = {
+    "flag": _read_flag,
+    "count": _read_count_text,
+    "duration": Duration.parse,
+    "size": Size.parse,
+    "name": _read_name,
+    "names": _read_names_text,
+    "table": _read_table,
+}

@@ -6,12 +6,13 @@ import json
 import re
 import traceback
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from hakiri.core.errors import HakiriError, Place
-from hakiri.sources.errors import PermanentFailure, RateLimited, ReadFailed
+from hakiri.sources.errors import ReadFailed
 
 _SIGN = "hakiri-failure"
+# What JSON gives back as it was; an error's other facts stay where it was raised.
+_PLAIN = (str, int, float, type(None))
 _SIGNED = re.compile(rf"{_SIGN} (\{{.*?\}})(?:\n|$)")
 
 
@@ -19,46 +20,31 @@ class TaskFailed(Exception):
     """What a task raises: one line that tells the driver which error it is."""
 
 
-def told(error: Exception, mask: Callable[[str], str]) -> TaskFailed:
-    """The error as a line of text without a secret in it."""
-    if isinstance(error, TaskFailed):
-        return error
-    if not isinstance(error, HakiriError):
-        error = _from_a_bug(error)
+def told(error: HakiriError, masked: Callable[[str], str]) -> TaskFailed:
+    """The error as a line of text without a secret in it, and with the traceback of what it was caused by."""
+    facts = {name: value for name, value in vars(error).items() if isinstance(value, _PLAIN)}
     content = {
         "code": error.code,
-        "message": mask(str(error)),
-        "hint": mask(error.hint),
-        "seconds": error.seconds if isinstance(error, RateLimited) else None,
+        "message": masked(str(error)),
+        "facts": {name: masked(value) if isinstance(value, str) else value for name, value in facts.items()},
         "places": [[place.file, place.line] for place in error.places],
+        "traceback": masked("".join(traceback.format_exception(error.__cause__))) if error.__cause__ else "",
     }
     return TaskFailed(f"{_SIGN} {json.dumps(content)}")
 
 
 def failure_in(text: str) -> HakiriError | None:
-    """The error that a task told, if there is one in what Spark says."""
+    """The error that a task told, if there is one in what Spark says; what caused it is in a note."""
     found = _SIGNED.search(text)
     if found is None:
         return None
     content = json.loads(found[1])
     kind = next((kind for kind in _kinds(HakiriError) if kind.code == content["code"]), ReadFailed)
-    error = kind.__new__(kind)
-    HakiriError.__init__(
-        error, content["message"], hint=content["hint"], places=[Place(*place) for place in content["places"]]
-    )
-    if isinstance(error, RateLimited):
-        error.seconds = float(content["seconds"])
+    error = kind.__new__(kind, content["message"])
+    vars(error).update(content["facts"], places=tuple(Place(*place) for place in content["places"]))
+    if content["traceback"]:
+        error.add_note(f"In a Spark task:\n{content['traceback'].rstrip()}")
     return error
-
-
-def _from_a_bug(error: Exception) -> PermanentFailure:
-    """An error that a connector did not mean to raise, with the last line of code that was on its way."""
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
-    return PermanentFailure(
-        f"the connector failed with {type(error).__name__}: {error}{where}",
-        hint="this is a fault of the connector; raise TransientFailure for what may work the next time",
-    )
 
 
 def _kinds(base: type[HakiriError]) -> Iterator[type[HakiriError]]:

@@ -41,6 +41,10 @@ class SourceRows:
         notes = [json.loads(note) for note in self.observation.get["notes"]]
         return [_outcome([note for note in notes if note["read"] == number]) for number in range(self.reads)]
 
+    def rows_seen(self) -> int:
+        """How many rows came through Spark, counted apart from what the reads say they gave."""
+        return int(self.observation.get["rows"])
+
 
 def source_rows(spark: SparkSession, task: SourceTask, table: Table, reads: Sequence[Read]) -> SourceRows:
     """The rows of these reads of one table, each read a task of its own; the source is read once.
@@ -54,7 +58,11 @@ def source_rows(spark: SparkSession, task: SourceTask, table: Table, reads: Sequ
     spark.dataSource.register(HakiriDataSource)
     rows = spark.read.format(FORMAT).schema(schema).options(task=task.text(), reads=read_text(reads)).load()
     observation = Observation(f"read-{table.name}")
-    observed = rows.observe(observation, F.collect_list(BATCH_COLUMN).alias("notes"))
+    observed = rows.observe(
+        observation,
+        F.collect_list(BATCH_COLUMN).alias("notes"),
+        F.count(POSITION_COLUMN).alias("rows"),
+    )
     frame = observed.where(F.col(POSITION_COLUMN).isNotNull()).drop(BATCH_COLUMN)
     return SourceRows(frame=frame, reads=len(reads), observation=observation)
 

@@ -1,21 +1,17 @@
-"""Reading straight into Parquet inside a task, for rows that nothing in the JVM has to touch.
+"""Reading straight into files inside a task, for rows that nothing in the JVM has to touch.
 
-The hop through the JVM costs about as much as the read itself. Where there is no transform, the task writes
-the files and gives back only what is in them.
+The hop through the JVM costs about as much as the read itself. Where there is no transform, the task hands
+its rows to a sink of the caller, and gives back only what the sink says of them.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from hakiri.sources.bridge.datasource import read_from, read_text
 from hakiri.sources.bridge.schemas import arrow_schema, conformed, spark_schema
@@ -25,54 +21,52 @@ from hakiri.sources.contract import Cursor, Read, Table
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
 
-COMPRESSION = "zstd"
-_RESULT = "read bigint, file string, rows bigint, bytes bigint, sha256 string, cursor string"
-_RESULT_FIELDS = ("read", "file", "rows", "bytes", "sha256", "cursor")
+_RESULT = "read bigint, rows bigint, report string, cursor string"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LandedFile:
-    """One file that a task wrote, and what is in it."""
+class Sink(Protocol):
+    """Takes the rows of one read, in their order, in the process that reads them."""
 
-    path: str
-    rows: int
-    bytes: int
-    sha256: str
+    def write(self, rows: pa.RecordBatch) -> None:
+        """Take some rows."""
+
+    def finish(self) -> str:
+        """Make durable what was taken, and say what became of it, in words for whoever opened the sink."""
+
+    def abandon(self) -> None:
+        """Let go of everything: the read did not end well. Never fails."""
+
+
+# Opens the sink of the read with this number. It travels to the task, so it is made of plain values.
+OpenSink: TypeAlias = Callable[[int], Sink]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Landed:
-    """What one read gave."""
+    """What one read gave: its rows, the cursor after them, and the words of its sink."""
 
-    files: tuple[LandedFile, ...]
+    rows: int
     cursor: Cursor | None
-
-    @property
-    def rows(self) -> int:
-        return sum(file.rows for file in self.files)
+    report: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Job:
     task: str
     reads: str
-    folders: tuple[str, ...]
+    open_sink: OpenSink
     schema: bytes
 
 
 def land(
-    spark: SparkSession, task: SourceTask, table: Table, reads: Sequence[Read], folders: Sequence[Path]
+    spark: SparkSession, task: SourceTask, table: Table, reads: Sequence[Read], open_sink: OpenSink
 ) -> list[Landed]:
-    """Write the rows of each read as Parquet into its folder, in tasks; what was written, read by read.
-
-    A folder is made if it is not there, and its files are durable when this returns. A read without rows
-    writes no file.
-    """
+    """Pass the rows of each read to a sink of its own, in tasks; what became of them, read by read."""
     schema = arrow_schema(spark_schema(table.schema, table.name))
     job = _Job(
         task=task.text(),
         reads=read_text(reads),
-        folders=tuple(str(folder) for folder in folders),
+        open_sink=open_sink,
         schema=schema.serialize().to_pybytes(),
     )
 
@@ -82,96 +76,36 @@ def land(
                 yield _landed(job, number)
 
     result = spark.range(0, len(reads), 1, len(reads)).mapInArrow(work, _RESULT).toArrow().to_pylist()
-    return [_collected([row for row in result if row["read"] == number]) for number in range(len(reads))]
+    return [_told(row) for row in sorted(result, key=lambda row: row["read"])]
 
 
 def _landed(job: _Job, number: int) -> pa.RecordBatch:
     read = read_from(json.loads(job.reads)[number])
     target = pa.ipc.read_schema(pa.py_buffer(job.schema))
-    folder = Path(job.folders[number])
     cursor: Cursor | None = None
-    file: _File | None = None
+    rows = 0
     with connector_in_task(SourceTask.parse(job.task)) as connector:
-        for batch in connector.open(read):
-            if batch.rows.num_rows:
-                file = file or _File(folder / "part-00000.parquet", target)
-                file.write(conformed(batch.rows, target, read.table))
-            cursor = batch.cursor if batch.cursor is not None else cursor
-        written = file.finish() if file is not None else (None, 0, 0, None)
-    row = (number, *written, None if cursor is None else json.dumps(cursor))
-    return pa.RecordBatch.from_arrays(
-        [
-            pa.array([value], type=kind)
-            for value, kind in zip(
-                row,
-                (pa.int64(), pa.string(), pa.int64(), pa.int64(), pa.string(), pa.string()),
-                strict=True,
-            )
-        ],
-        names=list(_RESULT_FIELDS),
-    )
-
-
-def _collected(rows: list[dict[str, Any]]) -> Landed:
-    (row,) = rows
-    files = (
-        (LandedFile(path=row["file"], rows=row["rows"], bytes=row["bytes"], sha256=row["sha256"]),)
-        if row["file"] is not None
-        else ()
-    )
-    return Landed(files=files, cursor=None if row["cursor"] is None else json.loads(row["cursor"]))
-
-
-class _File:
-    """A Parquet file while it is written; it is hashed on its way to the disk."""
-
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._path = path
-        self._rows = 0
-        self._stream = _Hashed(path)
-        self._writer = pq.ParquetWriter(self._stream, schema, compression=COMPRESSION)
-
-    def write(self, rows: pa.RecordBatch) -> None:
-        self._writer.write_batch(rows)
-        self._rows += rows.num_rows
-
-    def finish(self) -> tuple[str, int, int, str]:
-        self._writer.close()
-        size, digest = self._stream.finish()
-        folder = os.open(self._path.parent, os.O_RDONLY)
+        sink = job.open_sink(number)
         try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-        return str(self._path), self._rows, size, digest
+            for batch in connector.open(read):
+                if batch.rows.num_rows:
+                    sink.write(conformed(batch.rows, target, read.table))
+                    rows += batch.rows.num_rows
+                cursor = batch.cursor if batch.cursor is not None else cursor
+            report = sink.finish()
+        except BaseException:
+            sink.abandon()
+            raise
+    place = None if cursor is None else json.dumps(cursor)
+    told = {"read": number, "rows": rows, "report": report, "cursor": place}
+    return pa.RecordBatch.from_pylist([told], schema=_RESULT_SCHEMA)
 
 
-class _Hashed:
-    """A file that knows its own hash; only what a Parquet writer needs of one."""
+_RESULT_SCHEMA = pa.schema(
+    {"read": pa.int64(), "rows": pa.int64(), "report": pa.string(), "cursor": pa.string()}
+)
 
-    closed = False
 
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("xb")
-        self._hash = hashlib.sha256()
-
-    def write(self, data: bytes) -> int:
-        self._hash.update(data)
-        return self._file.write(data)
-
-    def tell(self) -> int:
-        return self._file.tell()
-
-    def flush(self) -> None:
-        self._file.flush()
-
-    def close(self) -> None:
-        """The Parquet writer closes what it writes to; the file is still to be made durable."""
-
-    def finish(self) -> tuple[int, str]:
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        size = self._file.tell()
-        self._file.close()
-        return size, self._hash.hexdigest()
+def _told(row: dict[str, Any]) -> Landed:
+    cursor = None if row["cursor"] is None else json.loads(row["cursor"])
+    return Landed(rows=row["rows"], cursor=cursor, report=row["report"])

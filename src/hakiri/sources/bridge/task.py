@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from hakiri.core.clock import SystemClock
-from hakiri.core.errors import Place
+from hakiri.core.errors import HakiriError, Place
 from hakiri.core.secrets import masker, take_secrets
 from hakiri.sources.bridge.failures import told
 from hakiri.sources.budget import NoBudget
 from hakiri.sources.contract import Connector, Context
 from hakiri.sources.desk import DeskAddress, DeskBudget, desk_secrets
-from hakiri.sources.making import make_connector
+from hakiri.sources.failures import failures_told
+from hakiri.sources.making import declared_connector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +58,12 @@ class SourceTask:
 
 @contextmanager
 def connector_in_task(task: SourceTask) -> Iterator[Connector]:
-    """The connector, in a process that Spark started. Whatever goes wrong comes out as a TaskFailed."""
+    """The connector, in a process that Spark started.
+
+    What the block raises leaves as `failures_told` says, and typed errors as a TaskFailed for the driver.
+    """
     here = task.desk if task.desk is not None and task.desk.is_local else None
-    mask = masker(())
+    masked = masker(())
     budget = DeskBudget(task.desk, task.pipeline) if task.desk is not None and task.has_budget else None
     try:
         if here is not None:
@@ -68,8 +72,15 @@ def connector_in_task(task: SourceTask) -> Iterator[Connector]:
             secrets = dict(
                 take_secrets(task.secrets, os.environ, wanted_by=f"a task of pipeline `{task.pipeline}`")
             )
-        mask = masker(secrets.values())
+        masked = masker(secrets.values())
         root = Path(task.root)
+        kind, config = declared_connector(
+            task.connector,
+            task.config,
+            secrets=task.secrets,
+            code_root=root if root.is_dir() else None,
+            place=task.place,
+        )
         context = Context(
             root=root,
             secrets=secrets,
@@ -77,20 +88,14 @@ def connector_in_task(task: SourceTask) -> Iterator[Connector]:
             clock=SystemClock(),
             wait=threading.Event().wait,
         )
-        connector = make_connector(
-            task.connector,
-            task.config,
-            secrets=task.secrets,
-            code_root=root if root.is_dir() else None,
-            place=task.place,
-            context=context,
-        )
-        try:
-            yield connector
-        finally:
-            connector.close()
-    except Exception as error:
-        raise told(error, mask) from None  # the chain would bring the first error's text along, unmasked
+        with failures_told(kind, task.connector, root, task.place, secrets.values()):
+            connector = kind(config, context)
+            try:
+                yield connector
+            finally:
+                connector.close()
+    except HakiriError as error:
+        raise told(error, masked) from None  # the chain would bring the first error's text along, unmasked
     finally:
         if budget is not None:
             budget.close()

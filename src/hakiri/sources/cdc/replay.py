@@ -12,10 +12,11 @@ from hakiri.sources.cdc.positions import Position
 from hakiri.sources.cdc.rows import Assembler, Rows
 from hakiri.sources.cdc.server import Session, query
 from hakiri.sources.cdc.stream import Event, SentUpTo
-from hakiri.sources.cdc.tables import Column, SourceTable, quoted
+from hakiri.sources.cdc.tables import Column, SourceTable
 from hakiri.sources.cdc.texts import text_array, typed_column
 from hakiri.sources.contract import OP_COLUMN, Batch
 from hakiri.sources.errors import PermanentFailure, SchemaIncompatible, TransientFailure
+from hakiri.sources.sql.relations import quoted
 
 MOST_ROWS = 8_192
 MOST_BYTES = 8 * 1024**2

@@ -16,12 +16,13 @@ from psycopg.rows import dict_row
 from hakiri.catalog.sql.statements import statements_in
 from hakiri.core.backoff import Backoff
 from hakiri.core.secrets import masker
-from hakiri.sources.cdc.failures import RIGHTS, failure, first_line
+from hakiri.sources.cdc.failures import OF_THE_LOG, RIGHTS
 from hakiri.sources.config import Template
 from hakiri.sources.contract import Context
 from hakiri.sources.errors import PermanentFailure, ReadFailed, TransientFailure
-from hakiri.sources.sql.postgres_probe import WELCOME, answer_of
-from hakiri.sources.sql.postgres_probe import Server as Address
+from hakiri.sources.sql.postgres_probe import answer_of, first_server
+from hakiri.sources.sql.postgres_states import first_line, no_connection, refusal
+from hakiri.sources.sql.postgres_types import VALUE_FORMS
 
 _NOTHING_BUT_A_SECRET = re.compile(r"\$\{[A-Z][A-Z0-9_]*\}")
 # A server that is gone without a word is noticed after a minute, however long it may take to answer.
@@ -34,14 +35,10 @@ _CONNECTION: Mapping[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 60_000,
 }
-# How values are written, so that they can be read back; a snapshot or a stream may take hours, a lock not;
-# and rows that a policy hides are an error, since the changes to them would come all the same.
+# A snapshot or a stream may take hours, a lock not; and rows that a policy hides are an error, since the
+# changes to them would come all the same.
 _SESSION: Mapping[str, str] = {
-    "timezone": "UTC",
-    "datestyle": "ISO",
-    "intervalstyle": "iso_8601",
-    "extra_float_digits": "1",
-    "bytea_output": "hex",
+    **VALUE_FORMS,
     "statement_timeout": "0",
     "idle_in_transaction_session_timeout": "0",
     "lock_timeout": "30s",
@@ -49,7 +46,6 @@ _SESSION: Mapping[str, str] = {
 }
 # Whoever writes rows away may take his time; a reader that is gone is noticed by its connection.
 _REPLICATION: Mapping[str, str] = {**_SESSION, "wal_sender_timeout": "0", "lock_timeout": "10min"}
-_DEFAULT_PORT = "5432"
 _PORTS = re.compile(r"\d*(,\d*)*")
 # A slot is let go some moments after its reader was killed, and is there some after another has ordered it.
 SOME_MOMENTS = Backoff(first_seconds=0.05, longest_seconds=1.0, budget_seconds=15.0)
@@ -106,22 +102,15 @@ class Server:
     def _not_let_in(self, settings: Mapping[str, Any], error: psycopg.Error) -> ReadFailed:
         """Why there is no connection: libpq tells it in words alone, so the server is asked once more."""
         words = self._mask(first_line(str(error)))
+        server = first_server(
+            host=str(settings.get("host") or settings.get("hostaddr") or ""),
+            port=str(settings.get("port") or ""),
+            user=str(settings.get("user") or ""),
+            database=str(settings.get("dbname") or ""),
+        )
         with self._context.budget.turn():
-            answer = answer_of(
-                Address(
-                    host=str(settings.get("host") or settings.get("hostaddr") or "localhost").partition(",")[
-                        0
-                    ],
-                    port=str(settings.get("port") or _DEFAULT_PORT).partition(",")[0],
-                    user=str(settings.get("user") or ""),
-                    database=str(settings.get("dbname") or settings.get("user") or ""),
-                )
-            )
-        if answer is None:
-            return TransientFailure(f"Postgres cannot be reached: {words}")
-        if answer == WELCOME:  # without a password it would have let us in, so it is how we ask
-            return PermanentFailure(f"Postgres cannot be connected to: {words}", hint="check `url`")
-        return failure(answer, words)
+            answer = answer_of(server)
+        return no_connection(answer, words, OF_THE_LOG)
 
     def _settings(self, options: Mapping[str, str]) -> dict[str, Any]:
         # libpq repeats what it could not read, and that may be a password.
@@ -221,4 +210,4 @@ class Session:
             raise self.failed(error.sqlstate, error.diag.message_primary or str(error)) from None
 
     def failed(self, state: str | None, message: str) -> ReadFailed:
-        return failure(state, self._mask(first_line(message)))
+        return refusal(state, self._mask(first_line(message)), OF_THE_LOG)

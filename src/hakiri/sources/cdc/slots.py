@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from hakiri.sources.cdc.failures import THERE_ALREADY
 from hakiri.sources.cdc.positions import REWIND, Position, lsn_text
 from hakiri.sources.cdc.server import Session, query
-from hakiri.sources.cdc.tables import SourceTable, quoted
+from hakiri.sources.cdc.tables import SourceTable
 from hakiri.sources.errors import PermanentFailure
+from hakiri.sources.sql.relations import quoted
 
 MOST_CHARS = 63
 PLUGIN = "pgoutput"

@@ -9,10 +9,11 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from hakiri.sources.cdc.server import Session
-from hakiri.sources.cdc.tables import Column, SourceTable, literal, quoted
+from hakiri.sources.cdc.tables import Column, SourceTable
 from hakiri.sources.cdc.texts import typed_column
 from hakiri.sources.contract import OP_COLUMN
 from hakiri.sources.errors import SchemaIncompatible
+from hakiri.sources.sql.relations import quoted, text_literal
 
 MOST_ROWS = 32_768
 MOST_BYTES = 8 * 1024**2
@@ -23,7 +24,7 @@ def enter_snapshot(session: Session, snapshot: str, table: SourceTable) -> None:
     """Have the session see the database as the snapshot does, and let nobody change the table's form."""
     session.order(
         "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; "
-        f"SET TRANSACTION SNAPSHOT {literal(snapshot)}; "
+        f"SET TRANSACTION SNAPSHOT {text_literal(snapshot)}; "
         f"LOCK TABLE ONLY {table.quoted} IN ACCESS SHARE MODE"
     )
 

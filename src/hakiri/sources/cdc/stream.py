@@ -22,8 +22,8 @@ from hakiri.sources.cdc.failures import IN_USE
 from hakiri.sources.cdc.positions import lsn_text, parse_lsn
 from hakiri.sources.cdc.server import Session
 from hakiri.sources.cdc.slots import PLUGIN
-from hakiri.sources.cdc.tables import literal, quoted
 from hakiri.sources.errors import TransientFailure
+from hakiri.sources.sql.relations import quoted, text_literal
 
 ASK_AFTER_MILLISECONDS = 1_000
 MOST_LEFT_OVER = 1_000
@@ -77,7 +77,7 @@ def make_slot(replication: Session, name: str | None) -> Exported | None:
 @contextmanager
 def stream(replication: Session, *, slot: str, publication: str, since: int) -> Iterator[Iterator[Event]]:
     """The messages of a slot from `since` on, without end. The slot itself is not moved by it."""
-    options = f"proto_version '1', publication_names {literal(quoted(publication))}"
+    options = f"proto_version '1', publication_names {text_literal(quoted(publication))}"
     command = f"START_REPLICATION SLOT {quoted(slot)} LOGICAL {lsn_text(since)} ({options})".encode()
     replication.when_free(slot, lambda: _refusal(replication, command))
     yield _events(replication, since)

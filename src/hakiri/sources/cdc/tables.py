@@ -14,6 +14,7 @@ from hakiri.sources.cdc.server import Session, query
 from hakiri.sources.cdc.types import PgType, arrow_type
 from hakiri.sources.contract import OP_COLUMN, Table
 from hakiri.sources.errors import PermanentFailure, SchemaIncompatible
+from hakiri.sources.sql.relations import quoted
 
 _PARTITIONED = "p"
 AGAIN = "run it again: the table has changed since it was looked at"
@@ -67,16 +68,6 @@ class SourceTable:
             estimated_rows=self.estimated_rows,
             description=self.description,
         )
-
-
-def quoted(name: str) -> str:
-    """The name as an identifier in SQL."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """The text as a value in a command of the replication protocol, which takes no parameters."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def find_tables(session: Session, schema: str, only: Collection[str] | None) -> list[SourceTable]:

@@ -8,26 +8,29 @@ from types import MappingProxyType
 
 import pyarrow as pa
 
-from hakiri.sources.sql.postgres_types import decimal_of
+from hakiri.sources.sql.postgres_types import PLAIN, decimal_of
 
 _NUMERIC = 1700
 _NO_MODIFIER = -1
 _BOX_ARRAY = 1020  # the one array whose elements are not parted by commas
 # Built-in types keep their numbers in every database and version.
-_EXACT: Mapping[int, pa.DataType] = MappingProxyType(
+_OIDS: Mapping[str, int] = MappingProxyType(
     {
-        16: pa.bool_(),
-        17: pa.binary(),
-        20: pa.int64(),
-        21: pa.int16(),
-        23: pa.int32(),
-        26: pa.int64(),  # oid, which has no sign
-        700: pa.float32(),
-        701: pa.float64(),
-        1082: pa.date32(),
-        1114: pa.timestamp("us"),
-        1184: pa.timestamp("us", tz="UTC"),
+        "bool": 16,
+        "bytea": 17,
+        "int8": 20,
+        "int2": 21,
+        "int4": 23,
+        "float4": 700,
+        "float8": 701,
+        "date": 1082,
+        "timestamp": 1114,
+        "timestamptz": 1184,
     }
+)
+_OID = 26  # has no sign
+_EXACT: Mapping[int, pa.DataType] = MappingProxyType(
+    {oid: PLAIN[name] for name, oid in _OIDS.items()} | {_OID: pa.int64()}
 )
 
 

@@ -20,7 +20,7 @@ from hakiri.sources.budget import NoBudget
 from hakiri.sources.config import read_config
 from hakiri.sources.contract import Batch, Context, Read, Table
 from hakiri.sources.describing import example_block, secrets_in
-from hakiri.sources.opening import failures_told
+from hakiri.sources.failures import failures_told
 from hakiri.sources.singer.config import SingerConfig
 from hakiri.sources.singer.connector import SingerConnector
 from hakiri.sources.singer.credentials import taken_apart

@@ -43,7 +43,10 @@ class SqlConnector(Connector):
         with self._database.session() as session:
             (relation,) = _found(session, [table])
         field = window_field(relation)
-        return Hint() if field is None else Hint(cursor_kind=CursorKind.MONOTONIC, cursor_field=field)
+        if field is None:
+            return Hint()
+        # Keys tell rows that are new, but not those that have changed.
+        return Hint(cursor_kind=CursorKind.MONOTONIC, cursor_field=field, is_cursor=False)
 
     def extent(self, table: str, column: str) -> Extent:
         with self._database.session() as session:

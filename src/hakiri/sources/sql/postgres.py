@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.resources import files
 from itertools import groupby
 from typing import Any
@@ -17,7 +17,7 @@ from hakiri.sources.errors import PermanentFailure
 from hakiri.sources.sql.config import SqlConfig
 from hakiri.sources.sql.databases import BATCH_BYTES
 from hakiri.sources.sql.postgres_errors import read_failure
-from hakiri.sources.sql.postgres_types import column_of
+from hakiri.sources.sql.postgres_types import VALUE_FORMS, column_of
 from hakiri.sources.sql.postgres_wire import Wire
 from hakiri.sources.sql.reading import looked_up_extent
 from hakiri.sources.sql.relations import Column, Relation, quoted, text_literal
@@ -26,16 +26,12 @@ from hakiri.sources.sql.selects import Select
 DEFAULT_SCHEMA = "public"
 # Below this many rows a table without an index is looked through for the ends of a column.
 MOST_ROWS_TO_SCAN = 1_000_000
-# For this transaction only, so that a pool between us and the server is left as it was. The forms in which
-# values are shown are part of what is promised; and a state that others read is idle for as long as they do.
+# For this transaction only, so that a pool between us and the server is left as it was. A state that others
+# read is idle for as long as they do.
 _SETTINGS = {
+    **VALUE_FORMS,
     "client_encoding": "UTF8",
     "standard_conforming_strings": "on",
-    "timezone": "UTC",
-    "datestyle": "ISO, YMD",
-    "intervalstyle": "iso_8601",
-    "bytea_output": "hex",
-    "extra_float_digits": "1",
     "idle_in_transaction_session_timeout": "0",
 }
 _SNAPSHOT_IS_GONE = ("22023", "42704")
@@ -62,6 +58,8 @@ class PostgresDatabase:
     def still(self) -> Iterator[str | None]:
         with self.session() as session:
             yield session.exported_snapshot()
+            with suppress(Error):  # a connection that is gone holds no state either
+                session.end()
 
     def close(self) -> None:
         self._wire.close()
@@ -103,6 +101,10 @@ class PostgresSession:
     def exported_snapshot(self) -> str:
         snapshot: str = self._rows("SELECT pg_export_snapshot() AS snapshot")[0]["snapshot"]
         return snapshot
+
+    def end(self) -> None:
+        """Give the state back at once; a connection that is closed does so some moments later."""
+        self._connection.rollback()
 
     def about(self) -> str:
         row = self._rows(

@@ -37,11 +37,21 @@ def server_of(url: str) -> Server:
     user = options.get("user") or unquote(parts.username or "")
     place = parts.netloc.rpartition("@")[2].partition(",")[0]
     host, _, port = place.rpartition(":") if place.rpartition(":")[2].isdigit() else (place, "", "")
-    return Server(
-        host=(options.get("host") or unquote(host.strip("[]")) or "localhost").partition(",")[0],
-        port=(options.get("port") or port or _DEFAULT_PORT).partition(",")[0],
+    return first_server(
+        host=options.get("host") or unquote(host.strip("[]")),
+        port=options.get("port") or port,
         user=user,
-        database=options.get("dbname") or unquote(parts.path.removeprefix("/")) or user,
+        database=options.get("dbname") or unquote(parts.path.removeprefix("/")),
+    )
+
+
+def first_server(*, host: str, port: str, user: str, database: str) -> Server:
+    """The first of several hosts with its port; what is empty is what libpq takes then."""
+    return Server(
+        host=(host or "localhost").partition(",")[0],
+        port=(port or _DEFAULT_PORT).partition(",")[0],
+        user=user,
+        database=database or user,
     )
 
 

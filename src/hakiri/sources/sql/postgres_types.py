@@ -15,10 +15,20 @@ import pyarrow as pa
 
 from hakiri.sources.sql.relations import Column, Grain, quoted
 
+# The forms in which the server shows values are part of what is promised.
+VALUE_FORMS: Mapping[str, str] = MappingProxyType(
+    {
+        "timezone": "UTC",
+        "datestyle": "ISO",
+        "intervalstyle": "iso_8601",
+        "bytea_output": "hex",
+        "extra_float_digits": "1",
+    }
+)
 MOST_DIGITS = 38
 _MICROSECONDS = "us"
-# Types whose values the driver gives as they are.
-_PLAIN: Mapping[str, pa.DataType] = MappingProxyType(
+# Types that Arrow has as they are.
+PLAIN: Mapping[str, pa.DataType] = MappingProxyType(
     {
         "int2": pa.int16(),
         "int4": pa.int32(),
@@ -122,8 +132,8 @@ def _mapped(name: str, kind: str, modifier: int, *, is_builtin: bool) -> _Mapped
 
 
 def _mapped_builtin(name: str, modifier: int) -> _Mapped:
-    if name in _PLAIN:
-        return _Mapped(type=_PLAIN[name])
+    if name in PLAIN:
+        return _Mapped(type=PLAIN[name])
     if name == "oid":
         return _Mapped(type=pa.int64(), form="{}::int8", array_form="{}::int8[]")
     if name == "money":

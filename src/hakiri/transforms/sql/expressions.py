@@ -21,7 +21,7 @@ from hakiri.transforms.sql.predicates import read_predicate
 from hakiri.transforms.sql.subqueries import at_query, read_exists, read_scalar
 from hakiri.transforms.sql.tokens import Kind
 from hakiri.transforms.sql.types import read_type
-from hakiri.transforms.sql.words import NO_ALIAS, RESERVED
+from hakiri.transforms.sql.words import NO_COLUMN_ALIAS, RESERVED
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.proto import Expression
@@ -78,7 +78,7 @@ def read_alias(cursor: Cursor) -> tuple[str, ...]:
             names.append(cursor.expect_name("an alias"))
         cursor.expect_symbol(")")
         return tuple(names)
-    if is_certain or (cursor.at_name() and cursor.token.word not in NO_ALIAS):
+    if is_certain or (cursor.at_name() and cursor.token.word not in NO_COLUMN_ALIAS):
         return (cursor.expect_name("an alias"),)
     return ()
 

@@ -9,7 +9,14 @@ from hakiri.transforms.sql import nodes, relations
 from hakiri.transforms.sql.expressions import read_expression
 from hakiri.transforms.sql.scopes import Scope, at_set_operator
 from hakiri.transforms.sql.subqueries import at_query
-from hakiri.transforms.sql.words import GENERATORS, NO_ALIAS, OUTER_GENERATORS, QUERY_STARTS
+from hakiri.transforms.sql.words import (
+    GENERATORS,
+    JOINING,
+    NO_ALIAS,
+    NO_TABLE_ALIAS,
+    OUTER_GENERATORS,
+    QUERY_STARTS,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.proto import Expression, Relation
@@ -158,7 +165,7 @@ def bare(made: Relation) -> Relation:
 def _table(scope: Scope) -> Relation:
     cursor = scope.cursor
     token = cursor.token
-    if token.word in NO_ALIAS or token.word == "TABLE":
+    if token.word in NO_ALIAS - JOINING or token.word == "TABLE":
         cursor.unexpected("a table")
     name = cursor.expect_name("a table")
     if cursor.at_symbol("."):
@@ -181,7 +188,7 @@ def _alias(scope: Scope) -> tuple[str, list[str]]:
     cursor = scope.cursor
     if not cursor.accept_word("AS") and (not cursor.at_name() or cursor.token.word in NO_ALIAS):
         return "", []
-    if cursor.token.word in {"ANTI", "CROSS", "FULL", "INNER", "JOIN", "LATERAL", "LEFT", "NATURAL", "RIGHT"}:
+    if cursor.token.word in NO_TABLE_ALIAS:
         cursor.unexpected("an alias")
     return cursor.expect_name("an alias"), scope.read_names() if cursor.at_symbol("(") else []
 

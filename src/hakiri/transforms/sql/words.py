@@ -11,18 +11,27 @@ def _words(text: str) -> frozenset[str]:
 # they are names in backticks only, so that no text has two readings.
 RESERVED = _words(
     """
-    ALL AND ANTI AS BETWEEN BY CROSS DISTINCT ELSE END EXCEPT FROM FULL GROUP HAVING ILIKE IN INNER
-    INTERSECT INTO IS JOIN LATERAL LIKE LIMIT MINUS NATURAL NOT OFFSET ON OR ORDER OUTER QUALIFY REGEXP
-    RLIKE SELECT SEMI SET THEN UNION USING WHEN WHERE WITH
+    ALL AND AS BETWEEN BY DISTINCT ELSE END EXCEPT FROM GROUP HAVING ILIKE IN INTERSECT INTO IS LATERAL
+    LIKE LIMIT MINUS NOT OFFSET OR ORDER OUTER QUALIFY REGEXP RLIKE SELECT SET THEN UNION WHEN WHERE WITH
     """
 )
-# Words that may follow an expression or a table, and so are no alias unless `AS` stands before them.
-NO_ALIAS = RESERVED | _words(
-    """
-    ASC CLUSTER COLLATE DESC DISTRIBUTE DIV FILTER FOLLOWING FOR IGNORE LEFT NULLS OVER PIVOT PRECEDING
-    RESPECT RIGHT ROWS SORT TABLESAMPLE UNPIVOT WINDOW WITHIN
-    """
+# Words of joins: names where an expression or a table must begin, for no join can begin there.
+JOINING = _words("ANTI CROSS FULL INNER JOIN LEFT NATURAL ON RIGHT SEMI USING")
+# Words that may follow a table, and so are no alias unless `AS` stands before them.
+NO_ALIAS = (
+    RESERVED
+    | JOINING
+    | _words(
+        """
+        ASC CLUSTER COLLATE DESC DISTRIBUTE DIV FILTER FOLLOWING FOR IGNORE NULLS OVER PIVOT PRECEDING
+        RESPECT ROWS SORT TABLESAMPLE UNPIVOT WINDOW WITHIN
+        """
+    )
 )
+# Spark's "strict non-reserved" words, which no `AS` makes the name of a table.
+NO_TABLE_ALIAS = JOINING | _words("EXCEPT INTERSECT LATERAL MINUS UNION")
+# Words that may follow an expression. Of joins only `USING`, which in Spark may follow `TRANSFORM (…)`.
+NO_COLUMN_ALIAS = NO_ALIAS - JOINING | {"USING"}
 SET_OPERATORS = ("UNION", "INTERSECT", "EXCEPT", "MINUS")
 QUERY_STARTS = ("SELECT", "WITH", "VALUES")
 

@@ -47,17 +47,6 @@ def verify_plan(relation: Relation, *, inputs: Collection[str]) -> None:
         raise PlanRefused(refusals)
 
 
-def plan_tables(relation: Relation) -> tuple[str, ...]:
-    """The tables that a plan reads by name, each once, in the order of their names."""
-    nodes = walked(relation, [])
-    tables = [node.message for node in nodes if node.kind == "Read.NamedTable"]
-    return tuple(sorted({_name_of(table) for table in tables}))
-
-
-def _name_of(table: Any) -> str:
-    return str(table.unparsed_identifier)
-
-
 def _checked(node: Node, inputs: Collection[str], *, may_guess: bool) -> Iterator[Refusal]:
     check = _CHECKS.get(node.kind)
     if check is None:
