@@ -30,7 +30,7 @@ EXTRA_OF = MappingProxyType(
     }
 )
 # Libraries whose package has another name than what is imported.
-PACKAGE_OF = MappingProxyType({"google": "protobuf"})
+PACKAGE_OF = MappingProxyType({"google": "protobuf", "opentelemetry": "opentelemetry_sdk"})
 
 
 def libraries_in(source: str) -> set[str]:

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, consumes, initialize, rule
+from hypothesis.stateful import Bundle, consumes, initialize, multiple, rule
 from tests.support.catalog_machine import CatalogMachine, check_machine, either, given, several, steps_of_time
 
 from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.chunks import ChunkAttempt, ChunkCommit, ChunkError, ChunkStatus, NewChunk
 from hakiri.catalog.contract.cursors import Cursor
 from hakiri.catalog.contract.leases import Lease
-from hakiri.catalog.contract.pipelines import Phase
+from hakiri.catalog.contract.pipelines import Decision, Failure, Phase
 from hakiri.catalog.contract.runs import Run, RunOutcome, RunStatus, StartedRun
 from hakiri.catalog.contract.snapshots import DoomedFile, Sidecar, Snapshot
 from hakiri.catalog.errors import CatalogRefused
@@ -34,6 +34,7 @@ kinds = st.sampled_from([CursorKind.MONOTONIC] * 3 + [*CursorKind])
 nodes = st.sampled_from([NodeId("anna"), NodeId("ben")])
 ttls = st.sampled_from([timedelta(microseconds=1), timedelta(minutes=1), timedelta(hours=2)])
 values = st.sampled_from(["null", '"a"', '{"since": "…"}', "17"])
+deciders = st.sampled_from([None, None, "operator:ada", "agent:7"])
 behind = st.sampled_from([0, 0, 0, 1])
 chunk_ids = st.lists(st.integers(1, 5).map(ChunkId), min_size=1, max_size=4)
 errors = st.sampled_from(
@@ -73,11 +74,30 @@ class LeasedMachine(CatalogMachine):
         name = self.pipelines[pipeline]
         return given(self.call("leases", "acquire", pipeline=name, node=node, now=self.now, ttl=ttl))
 
-    @rule(pipeline=either, table=either, value=values, run=several, under=any_lease)
-    def put_cursor(self, pipeline: int, table: int, value: str, run: int, under: Lease | str | None) -> None:
+    @rule(pipeline=either, table=either, value=values, run=several, under=any_lease, audit_by=deciders)
+    def put_cursor(
+        self, pipeline: int, table: int, value: str, *, run: int, under: Lease | str | None, **audit: Any
+    ) -> None:
         where = {"pipeline": self.pipelines[pipeline], "table": self.tables[table], "run": self.run(run)}
         lease = self.under(self.pipelines[pipeline], under)
-        self.call("cursors", "put", **where, value=value, now=self.now, under=lease)
+        self.call("cursors", "put", **where, value=value, now=self.now, under=lease, **audit, reason="why")
+
+    @rule(pipeline=either, run=st.none() | several, spec_hash=st.none() | st.just("sha256:1"))
+    def fail(self, pipeline: int, run: int | None, spec_hash: str | None) -> None:
+        failure = Failure(
+            run=None if run is None else self.run(run),
+            kind="SourceGone",
+            message="«410»",
+            at=self.now,
+            spec_hash=spec_hash,
+        )
+        name = self.pipelines[pipeline]
+        self.call("pipelines", "fail", pipeline=name, failure=failure, now=self.now)
+
+    @rule(pipeline=either, decision=st.sampled_from(Decision), by=st.sampled_from(["operator:ada", "auto"]))
+    def decide(self, pipeline: int, decision: Decision, by: str) -> None:
+        name = self.pipelines[pipeline]
+        self.call("pipelines", "decide", pipeline=name, decision=decision, by=by, now=self.now)
 
 
 class PipelineMachine(LeasedMachine):
@@ -125,6 +145,32 @@ class PipelineMachine(LeasedMachine):
             adopted = replace(adopted, ended_at=self.now, **ended)
         self.call("runs", "adopt", run=adopted, now=self.now)
 
+    @rule(pipeline=either, spec=either)
+    def note_applied(self, pipeline: int, spec: int) -> None:
+        what = {"spec_json": f'{{"spec": {spec}}}', "spec_hash": f"sha256:{spec}"}
+        self.call("pipelines", "note_applied", pipeline=self.pipelines[pipeline], **what, now=self.now)
+
+    @rule(pipeline=either)
+    def retire(self, pipeline: int) -> None:
+        self.call("pipelines", "retire", pipeline=self.pipelines[pipeline], now=self.now)
+
+    @rule(pipeline=either, ttl=ttls)
+    def look_at_abandoned_runs(self, pipeline: int, ttl: timedelta) -> None:
+        self.call("runs", "abandoned", pipeline=self.pipelines[pipeline], now=self.now, ttl=ttl)
+
+    @rule(pipeline=either, by=st.sampled_from(["operator:ada", "auto"]), text=st.none() | st.just("«1»"))
+    def note_in_the_audit_log(self, pipeline: int, by: str, text: str | None) -> None:
+        what = {"table": self.tables[0], "before": text, "after": text, "reason": text}
+        name = self.pipelines[pipeline]
+        self.call("audit", "note", by=by, action="look", now=self.now, pipeline=name, **what)
+
+    @rule(pipeline=either, back=several, limit=several)
+    def page_through_the_audit_log(self, pipeline: int, back: int, limit: int) -> None:
+        name = self.pipelines[pipeline]
+        entries = self.call("audit", "page", pipeline=name)
+        if len(entries) > back:
+            self.call("audit", "page", pipeline=name, before=entries[back].number, limit=limit)
+
     @rule(before=several, limit=several)
     def look_at_latest_runs(self, before: int, limit: int) -> None:
         self.call("runs", "latest", pipeline=self.pipelines[0], before=self.run(before), limit=limit)
@@ -167,10 +213,25 @@ class QueueMachine(LeasedMachine):
         name = self.pipelines[pipeline]
         self.call("chunks", "plan", pipeline=name, plan=f"plan-{plan}", chunks=chunks, now=self.now)
 
-    @rule(pipeline=either, chunks=chunk_ids, method=st.sampled_from(["reopen", "skip", "supersede"]))
+    @rule(pipeline=either, chunks=chunk_ids, method=st.sampled_from(["reopen", "skip"]))
     def change_plan(self, pipeline: int, chunks: list[ChunkId], method: str) -> None:
-        reason = {"reason": "a rewind"} if method == "supersede" else {}
-        self.call("chunks", method, pipeline=self.pipelines[pipeline], chunks=chunks, now=self.now, **reason)
+        self.call("chunks", method, pipeline=self.pipelines[pipeline], chunks=chunks, now=self.now)
+
+    @rule(pipeline=either, chunks=chunk_ids, tables=st.none() | st.lists(either, min_size=1), by=deciders)
+    def supersede(
+        self, pipeline: int, chunks: list[ChunkId], tables: list[int] | None, by: str | None
+    ) -> None:
+        into = tables and [NewChunk(table=self.tables[table], predicate="again") for table in tables]
+        how = {"reason": "a rewind", "into": into, "by": by}
+        self.call(
+            "chunks", "supersede", pipeline=self.pipelines[pipeline], chunks=chunks, now=self.now, **how
+        )
+
+    @rule(pipeline=either, table=either, chunk=several, limit=several)
+    def page_through_what_landed(self, pipeline: int, table: int, chunk: int, limit: int) -> None:
+        after = (self.pipelines[pipeline], ChunkId(chunk))
+        self.call("chunks", "landed", table=self.tables[table], after=after, limit=limit)
+        self.call("chunks", "recent", pipeline=self.pipelines[pipeline], limit=limit)
 
     @rule(pipeline=either, status=st.none() | st.sampled_from(ChunkStatus), after=st.none() | several)
     def page_through(self, pipeline: int, status: ChunkStatus | None, after: int | None) -> None:
@@ -191,6 +252,63 @@ class QueueMachine(LeasedMachine):
         where = {"pipeline": self.pipelines[pipeline], "run": self.run(run)}
         lease = self.under(self.pipelines[pipeline], under)
         return given(self.call("queue", "claim", **where, **how, now=self.now, under=lease))
+
+    @rule(
+        target=attempts,
+        pipeline=either,
+        run=several,
+        node=nodes,
+        ttl=ttls,
+        limit=st.integers(0, 4),
+        parallelism=st.sampled_from([None, None, 0, 2, 3]),
+        tables=st.none() | st.lists(either, max_size=2),
+        under=any_lease,
+    )
+    def claim_some(
+        self, pipeline: int, run: int, under: Lease | str | None, tables: list[int] | None, **how: Any
+    ) -> Any:
+        where = {"pipeline": self.pipelines[pipeline], "run": self.run(run)}
+        lease = self.under(self.pipelines[pipeline], under)
+        names = None if tables is None else [self.tables[table] for table in tables]
+        taken = self.call("queue", "claim_some", **where, **how, tables=names, now=self.now, under=lease)
+        return multiple(*taken) if isinstance(taken, tuple) else multiple()
+
+    @rule(some=st.lists(attempts, min_size=1, max_size=4), ttl=ttls)
+    def renew_some(self, some: list[ChunkAttempt], ttl: timedelta) -> None:
+        same = [attempt for attempt in some if attempt.pipeline == some[0].pipeline]
+        self.call("queue", "renew_some", attempts=same, now=self.now, ttl=ttl)
+
+    @rule(
+        some=st.lists(attempts, min_size=1, max_size=4),
+        cursor=values | st.none(),
+        stream=st.none() | either,
+        moves=st.booleans(),
+        steps=st.none() | behind,
+        under=any_lease,
+    )
+    def commit_some(
+        self,
+        some: list[ChunkAttempt],
+        cursor: str | None,
+        stream: int | None,
+        steps: int | None,
+        under: Lease | str | None,
+        *,
+        moves: bool,
+    ) -> None:
+        same = [attempt for attempt in some if attempt.pipeline == some[0].pipeline]
+        commit = ChunkCommit(
+            rows=1,
+            bytes=7,
+            manifest="«1»",
+            cursor=cursor,
+            stream=None if stream is None else self.tables[stream],
+            moves_stream=moves,
+        )
+        first = commit if steps is None else replace(commit, schema=self.step(same[0].table, steps))
+        commits = [(attempt, commit if place else first) for place, attempt in enumerate(same)]
+        lease = self.under(same[0].pipeline, under)
+        self.call("queue", "commit_some", commits=commits, now=self.now, under=lease)
 
     @rule(attempt=attempts, by=ttls)
     def wait_for_an_attempt_to_run_out(self, attempt: ChunkAttempt, by: timedelta) -> None:

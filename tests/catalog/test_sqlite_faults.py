@@ -43,8 +43,8 @@ def full_text(error: CatalogError) -> str:
 
 
 def fill_up(path: Path) -> str:
-    """Plan more than a disk of 600 kB can take; then give it room."""
-    mount_disk(path.parent, "600k")
+    """Plan more than a disk of 900 kB can take; then give it room."""
+    mount_disk(path.parent, "900k")
     ground = SqliteGround(path)
     ground.migrate()
     with opened(ground) as catalog:

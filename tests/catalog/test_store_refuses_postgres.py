@@ -118,6 +118,7 @@ def test_every_guard_has_been_tried(raw: psycopg.Connection) -> None:
     ("table", "column"),
     [
         ("lineage", "reason"),
+        ("audit", "reason"),
         ("schema_history", "after_json"),
         ("snapshot", "row_count"),
         ("cf_selection_snapshot_files", "file_id"),

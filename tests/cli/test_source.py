@@ -433,7 +433,9 @@ def test_what_takes_longer_than_a_second_says_so(run: Run, project: Path) -> Non
     body = "def check(self):\n    self.context.wait(1.3)\n    return 'slow'\n"
     (project / "connectors" / "numbers.py").write_text(connector_text(body=body))
     (project / "hakiri.toml").write_text(
-        MANIFEST.replace("library", "numbers").replace(', config = { token = "${LIBRARY_TOKEN}" }', "")
+        MANIFEST.replace("library", "numbers")
+        .replace(', config = { token = "${LIBRARY_TOKEN}" }', "")
+        .replace('["loans"]', '["numbers"]')
     )
 
     outcome = run("source", "check")

@@ -11,6 +11,7 @@ from hakiri.core.secrets import Secret
 from hakiri.core.settings import (
     SETTINGS,
     BadSettingValue,
+    RuntimeSettings,
     SecretOutsideEnvironment,
     Setting,
     Settings,
@@ -63,6 +64,9 @@ def test_every_setting_is_declared_with_its_variable_and_shown_default() -> None
         ("sync.key_secret", "HAKIRI_SYNC_KEY_SECRET", "text", "(not set)"),
         ("catalog.url", "HAKIRI_CATALOG_URL", "text", "(the SQLite file of the store)"),
         ("encryption.key_source", "HAKIRI_ENCRYPTION_KEY_SOURCE", "text", "(no encryption)"),
+        ("runtime.max_parallel_chunks", "HAKIRI_RUNTIME_MAX_PARALLEL_CHUNKS", "count", "4"),
+        ("runtime.node", "HAKIRI_RUNTIME_NODE", "name", "(the host's name)"),
+        ("runtime.lease", "HAKIRI_RUNTIME_LEASE", "duration", "10m"),
     ]
     assert all(spec.about.endswith(".") for spec in SETTINGS)
 
@@ -331,6 +335,8 @@ def test_unknown_variables_of_known_sections_are_warned_about() -> None:
             "HAKIRI_CONTEXT_SALES": "a context by its tag",
             "HAKIRI_KEY": "not of a section",
             "HAKIRI_HOME_DIR": "not of a known section",
+            "HAKIRI_RUNTIME_DIR": "of the engine, and not of a project",
+            "HAKIRI_RUNTIME_NOD": "x",
             "HAKIRI_ENGINE_": "x",
             "PATH": "/bin",
         }
@@ -339,6 +345,7 @@ def test_unknown_variables_of_known_sections_are_warned_about() -> None:
     assert settings.warnings == (
         "`HAKIRI_CONTEXT_PAHT` is not a setting, did you mean `HAKIRI_CONTEXT_PATH`?",
         "`HAKIRI_ENGINE_MASTR` is not a setting, did you mean `HAKIRI_ENGINE_MASTER`?",
+        "`HAKIRI_RUNTIME_NOD` is not a setting, did you mean `HAKIRI_RUNTIME_NODE`?",
         "`HAKIRI_SYNC_FROBNICATE` is not a setting",
     )
 
@@ -389,6 +396,37 @@ def test_names_are_read_from_texts_and_manifests() -> None:
     for bad_value in ([1], "A", [["A"]]):
         with pytest.raises(HakiriError, match="names of variables with commas between"):
             read_manifest_value("names", bad_value)
+
+
+def test_counts_are_whole_numbers_above_zero_in_texts_and_manifests() -> None:
+    assert read_text("count", "16") == read_manifest_value("count", 16) == 16
+    for bad in ("", "0", "-1", "1.5", "16 ", "10001", "9" * 5000, "²"):
+        with pytest.raises(HakiriError, match="a whole number from 1 to 10000"):
+            read_text("count", bad)
+    for bad_value in (0, 1.0, True, "16", [1], 10_001):
+        with pytest.raises(HakiriError, match="a whole number from 1 to 10000"):
+            read_manifest_value("count", bad_value)
+
+
+def test_a_name_is_one_safe_part_of_a_path() -> None:
+    assert read_text("name", "worker-1.eu_west") == read_manifest_value("name", "worker-1.eu_west")
+    for bad in ("", ".", "..", "a/b", "a b", "-a", "a" * 64, "ü"):
+        with pytest.raises(HakiriError, match="a letter or digit first"):
+            read_text("name", bad)
+    with pytest.raises(HakiriError, match="a letter or digit first"):
+        read_manifest_value("name", 7)
+
+
+def test_the_settings_of_the_runtime_are_read_from_flag_environment_and_manifest() -> None:
+    settings = resolved(
+        flags={"runtime.max_parallel_chunks": "2"},
+        env={"HAKIRI_RUNTIME_NODE": "worker-1", "HAKIRI_RUNTIME_MAX_PARALLEL_CHUNKS": "3"},
+        manifest={"runtime": {"max_parallel_chunks": 8, "lease": "90s"}},
+    )
+
+    assert settings.runtime == RuntimeSettings(
+        max_parallel_chunks=2, node="worker-1", lease=Duration.parse("90s")
+    )
 
 
 def test_every_error_of_the_settings_survives_pickling() -> None:

@@ -165,6 +165,20 @@ def test_pipelines_come_from_all_three_places_in_the_order_of_their_ids(make_pro
     assert (project.form_of("first"), project.form_of("last")) == ("toml", "json")
 
 
+def test_everything_in_a_pipeline_has_a_place(make_project) -> None:
+    text = (
+        '[project]\nname = "x"\n'
+        '[[pipeline]]\nid = "a"\nsource = { connector = "sql" }\n'
+        '[[pipeline.tables]]\nname = "t"\n'
+        'expect = [\n  { column = "a", not_null = true },\n  { predicate = "b > 0" },\n]\n'
+    )
+    project = load_project(make_project({"hakiri.toml": text, "pipelines/b.json": JSON % "b"}))
+
+    assert project.place_in("a", "tables", 0, "expect", 1) == Place("hakiri.toml", 10)
+    assert project.place_in("a", "tables", 0, "expect", 1, "predicate") == Place("hakiri.toml", 10)
+    assert project.place_in("b", "tables", 0) == Place("pipelines/b.json", 1)
+
+
 def test_compiled_transforms_hidden_files_and_other_files_are_no_pipelines(make_project) -> None:
     root = make_project(
         {
@@ -231,7 +245,7 @@ def test_a_project_file_that_is_a_folder_or_a_dead_link_is_told(tmp_path: Path) 
 def test_the_sections_of_the_manifest_are_the_settings_that_are_no_secrets() -> None:
     in_manifest = {
         f"{section}.{key}"
-        for section in ("engine", "context", "sync", "catalog", "encryption")
+        for section in ("engine", "context", "sync", "catalog", "encryption", "runtime")
         for key in ProjectFile.model_fields[section].annotation.model_fields
     }
 

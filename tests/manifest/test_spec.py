@@ -12,16 +12,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hakiri.core.grammar import Duration
 from hakiri.manifest import (
     Code,
     Form,
     ManifestInvalid,
+    Moment,
     PartitionBy,
     PipelineSpec,
+    RangeSpec,
     TransformSpec,
     convert_pipeline,
     create_pipeline,
     dump_pipeline,
+    expectation_names,
     index_id,
     load_project,
     parse_pipeline,
@@ -74,6 +78,31 @@ COMPACTIONS = st.fixed_dictionaries(
         "retain_runs": DURATIONS,
     },
 )
+SCALARS = (
+    st.lists(TEXTS, min_size=1, max_size=3, unique=True)
+    | st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=3, unique=True)
+    | st.lists(st.booleans(), min_size=1, max_size=2, unique=True)
+)
+RANGES = st.sampled_from(
+    [
+        {"min": 0},
+        {"max": 1.5},
+        {"min": -3, "max": 7.25},
+        {"min": "2020-01-01", "max": "2021-01-01T12:00:00+02:00"},
+    ]
+)
+CHECKS = st.one_of(
+    st.fixed_dictionaries({"column": NAMES, "not_null": st.just(True)}),
+    st.fixed_dictionaries({"column": NAMES, "unique": st.just(True)}),
+    st.fixed_dictionaries({"column": NAMES, "in": SCALARS}),
+    st.fixed_dictionaries({"column": NAMES, "range": RANGES}),
+    st.fixed_dictionaries({"predicate": st.sampled_from(["a > 0", "b like '%\"x\"%'"])}),
+)
+EXPECTATIONS = st.builds(
+    lambda check, rest: {**check, **rest},
+    CHECKS,
+    st.fixed_dictionaries({}, optional={"on_fail": st.sampled_from(["fail", "warn", "quarantine"])}),
+)
 TABLES = NAMES | st.fixed_dictionaries(
     {"name": NAMES},
     optional={
@@ -84,6 +113,11 @@ TABLES = NAMES | st.fixed_dictionaries(
         "columns": st.dictionaries(
             NAMES, st.fixed_dictionaries({}, optional={"description": TEXTS}), max_size=2
         ),
+        "lag": DURATIONS | COUNTS,
+        "deletes": st.sampled_from(["ignore", "missing"]),
+        "on_bad_row": st.sampled_from(["fail", "quarantine"]),
+        "contract": st.sampled_from(["evolve", "freeze", "discard"]),
+        "expect": st.lists(EXPECTATIONS, max_size=2),
         "agent_description": TEXTS,
     },
 )
@@ -97,6 +131,7 @@ BACKFILLS = st.fixed_dictionaries(
         "max_chunks_per_tick": COUNTS,
         "destination_writes_per_sec": COUNTS | st.floats(0.1, 100),
         "max_parallel_chunks": COUNTS,
+        "sla": DURATIONS,
     },
 )
 PIPELINES = st.fixed_dictionaries(
@@ -114,6 +149,7 @@ PIPELINES = st.fixed_dictionaries(
         ),
         "secrets": st.lists(st.sampled_from(["TOKEN", "KEY_2"]), max_size=2, unique=True),
         "backfill": BACKFILLS,
+        "retries": COUNTS,
     },
 )
 
@@ -260,3 +296,67 @@ def test_a_spec_cannot_be_changed() -> None:
 @pytest.mark.parametrize("text", ["updated_at", "month(updated_at)", "year(x)", "day(x)", "hour( x )"])
 def test_partitions_are_columns_or_parts_of_times(text: str) -> None:
     assert PartitionBy.parse(text).text == text
+
+
+def test_a_lag_is_a_length_of_time_or_a_number_of_ids() -> None:
+    spec = made(tables=[{"name": "issues", "lag": "2h"}, {"name": "events", "lag": 1000}, "labels"])
+
+    assert [table.lag for table in spec.tables] == [Duration.parse("2h"), 1000, None]
+
+
+def test_what_a_table_leaves_open_is_the_careful_choice() -> None:
+    table = made().tables[0]
+
+    assert (table.deletes, table.on_bad_row, table.contract, table.expect) == ("ignore", "fail", "evolve", ())
+    assert made().retries == 5
+
+
+def test_an_expectation_says_what_it_checks() -> None:
+    spec = made(
+        tables=[
+            {
+                "name": "orders",
+                "expect": [
+                    {"column": "email", "not_null": True},
+                    {"column": "id", "unique": True, "on_fail": "quarantine"},
+                    {"column": "state", "in": ["open", "closed"], "on_fail": "warn"},
+                    {"column": "price", "range": {"min": 0, "max": 10.5}},
+                    {"column": "at", "range": {"min": "2020-01-01"}, "name": "recent"},
+                    {"predicate": "price >= 0"},
+                ],
+            }
+        ]
+    )
+
+    expected = spec.tables[0].expect
+    assert [each.check for each in expected] == ["not_null", "unique", "in", "range", "range", "predicate"]
+    assert [each.on_fail for each in expected] == ["fail", "quarantine", "warn", "fail", "fail", "fail"]
+    assert expected[2].in_ == ("open", "closed")
+    assert expected[3].range == RangeSpec(min=0, max=10.5)
+    assert expected[4].range is not None
+    assert (expected[4].range.min, expected[4].range.max) == (Moment.parse("2020-01-01"), None)
+
+
+def test_expectations_have_distinct_names_that_tell_what_they_check() -> None:
+    spec = made(
+        tables=[
+            {
+                "name": "orders",
+                "expect": [
+                    {"column": "price", "range": {"max": 100}, "on_fail": "warn"},
+                    {"column": "price", "range": {"max": 1000}},
+                    {"predicate": "a > 0"},
+                    {"predicate": "b > 0"},
+                    {"column": "x", "unique": True, "name": "predicate_2"},
+                ],
+            }
+        ]
+    )
+
+    assert expectation_names(spec.tables[0].expect) == (
+        "price_range",
+        "price_range_2",
+        "predicate",
+        "predicate_3",
+        "predicate_2",
+    )

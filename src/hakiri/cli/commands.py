@@ -25,6 +25,8 @@ COMMANDS: Mapping[str, Entry] = MappingProxyType(
     {
         "init": Entry("hakiri.cli.init", "Make a project that runs as it is."),
         "plan": Entry("hakiri.cli.plan", "Show what would change, without changing anything."),
+        "apply": Entry("hakiri.cli.apply", "Pull what the manifest says and the store does not have yet."),
+        "run": Entry("hakiri.cli.run", "Run one pipeline now, whatever its schedule says."),
         "compile": Entry(
             "hakiri.cli.compile", "Compile the transforms of the project into the plans that run."
         ),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hakiri.engine.machine import default_heap_mib, memory_bytes
     from hakiri.engine.progress import JobProgress
     from hakiri.engine.server import ServerState, join_server, server_states, stop_servers
-    from hakiri.engine.sessions import Engine, Watcher, session
+    from hakiri.engine.sessions import Engine, Watcher, as_ours, session
 
 _HOMES = {
     "Archive": "archive",
@@ -33,6 +33,7 @@ _HOMES = {
     "Watcher": "sessions",
     "address_for_tasks": "address",
     "archive_for": "archive",
+    "as_ours": "sessions",
     "configured": "config",
     "default_heap_mib": "machine",
     "find_java": "java",
@@ -59,6 +60,7 @@ __all__ = [
     "Watcher",
     "address_for_tasks",
     "archive_for",
+    "as_ours",
     "configured",
     "default_heap_mib",
     "find_java",

@@ -79,7 +79,7 @@ def session(engine: Engine, watcher: Watcher, *, project: Path | None = None) ->
             _ship(spark, engine.config.kind, project)
             yield spark
         except BaseException as error:
-            told = _translated(error, address)
+            told = as_ours(error, address)
             if not isinstance(told, SparkUnreachable):
                 with suppress(Exception):  # the first error is the one to tell
                     spark.interruptTag(tag)
@@ -135,13 +135,13 @@ def _ship(spark: SparkSession, kind: MasterKind, project: Path | None) -> None:
             ship_code(spark, archive, Path(workplace))
 
 
-def _translated(error: BaseException, address: str) -> BaseException:
+def as_ours(error: BaseException, address: str = "") -> BaseException:
     """Spark's error as ours; whatever is not Spark's stays what it is."""
     from pyspark.errors import PySparkException, PythonException
     from pyspark.errors.exceptions.connect import SparkConnectGrpcException
 
     if isinstance(error, SparkConnectGrpcException) and error.getGrpcStatusCode().name == "UNAVAILABLE":
-        return SparkUnreachable(address.split("/;", 1)[0], "the connection was lost")
+        return SparkUnreachable(address.split("/;", 1)[0] or "the server", "the connection was lost")
     if isinstance(error, PythonException):
         return SparkJobFailed("PYTHON_EXCEPTION", f"the project's Python code failed: {spark_words(error)}")
     if isinstance(error, PySparkException):

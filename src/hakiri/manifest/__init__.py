@@ -18,6 +18,13 @@ from hakiri.manifest.errors import (
     PipelineExists,
     UnknownPipeline,
 )
+from hakiri.manifest.expectations import (
+    Check,
+    ExpectationSpec,
+    OnFail,
+    RangeSpec,
+    expectation_names,
+)
 from hakiri.manifest.fields import Moment, PartitionBy
 from hakiri.manifest.load import Project, load_project
 from hakiri.manifest.pipeline import (
@@ -31,14 +38,18 @@ from hakiri.manifest.pipeline import (
 )
 from hakiri.manifest.problems import Code, DuplicatePipeline, ManifestInvalid, Problem, render_problems
 from hakiri.manifest.read import Form
+from hakiri.manifest.scalars import Bound, Lag, Scalar
 from hakiri.manifest.schema import export_schemas, pipeline_schema, project_schema
 from hakiri.manifest.sections import ProjectFile, why_no_project_name
 from hakiri.manifest.tables import (
     BloomIndex,
     ColumnSpec,
     CompactionSpec,
+    Contract,
+    Deletes,
     FtsIndex,
     IndexSpec,
+    OnBadRow,
     PkIndex,
     TableSpec,
     VectorIndex,
@@ -52,22 +63,30 @@ __all__ = [
     "BackfillSpec",
     "BadChange",
     "BloomIndex",
+    "Bound",
+    "Check",
     "Code",
     "ColumnSpec",
     "CompactionSpec",
+    "Contract",
     "Converted",
     "DefinitionsDiffer",
+    "Deletes",
     "DestinationSpec",
     "DuplicatePipeline",
     "Edited",
+    "ExpectationSpec",
     "FileInTheWay",
     "Form",
     "FtsIndex",
     "IndexSpec",
+    "Lag",
     "ManifestInvalid",
     "Moment",
     "NoProject",
     "NotInToml",
+    "OnBadRow",
+    "OnFail",
     "PartitionBy",
     "PipelineExists",
     "PipelineSpec",
@@ -75,7 +94,9 @@ __all__ = [
     "Problem",
     "Project",
     "ProjectFile",
+    "RangeSpec",
     "ReferenceSpec",
+    "Scalar",
     "SourceSpec",
     "TableSpec",
     "TransformSpec",
@@ -86,6 +107,7 @@ __all__ = [
     "create_pipeline",
     "dump_pipeline",
     "edit_pipeline",
+    "expectation_names",
     "export_schemas",
     "index_id",
     "load_project",

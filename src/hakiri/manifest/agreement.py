@@ -42,7 +42,12 @@ def disagreements(definitions: Iterable[Definition]) -> list[Problem]:
     return [
         problem
         for name, feeding in sorted(shared.items())
-        for problem in (*_other_keys(name, feeding), *_indexes_over_redacted(name, feeding))
+        for problem in (
+            *_other_keys(name, feeding),
+            *_other_contracts(name, feeding),
+            *_other_former_names(name, feeding),
+            *_indexes_over_redacted(name, feeding),
+        )
     ]
 
 
@@ -57,6 +62,34 @@ def _other_keys(name: str, feeding: list[_Fed]) -> Iterable[Problem]:
                 "with different primary keys",
                 "give both the same `primary_key`, or rename one table with `as`",
             )
+
+
+def _other_contracts(name: str, feeding: list[_Fed]) -> Iterable[Problem]:
+    first = feeding[0]
+    for fed in feeding[1:]:
+        if fed.table.contract != first.table.contract:
+            yield fed.problem(
+                Code.TABLE_DISAGREES,
+                f"pipelines `{first.definition.id}` and `{fed.definition.id}` both feed table `{name}`, "
+                f"with the contracts `{first.table.contract}` and `{fed.table.contract}`",
+                "give both the same `contract`, or rename one table with `as`",
+            )
+
+
+def _other_former_names(name: str, feeding: list[_Fed]) -> Iterable[Problem]:
+    declared: dict[str, tuple[_Fed, str]] = {}
+    for fed in feeding:
+        for column, about in fed.table.columns.items():
+            if about.renamed_from is None:
+                continue
+            first, old = declared.setdefault(column, (fed, about.renamed_from))
+            if old != about.renamed_from:
+                yield fed.problem(
+                    Code.TABLE_DISAGREES,
+                    f"pipelines `{first.definition.id}` and `{fed.definition.id}` both feed table `{name}`, "
+                    f"and say that `{column}` was called `{old}` and `{about.renamed_from}`",
+                    "give both the same `renamed_from`",
+                )
 
 
 def _indexes_over_redacted(name: str, feeding: list[_Fed]) -> Iterable[Problem]:

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from hakiri.core.nearest import nearest
+from hakiri.core.type_words import EXPECTED_TYPE
 from hakiri.manifest.fields import Found, Strict
 from hakiri.manifest.layout import KeyPath, Spots, dotted
 from hakiri.manifest.pipeline import PipelineSpec
@@ -27,17 +28,8 @@ _ORDER_WORDS = frozenset({
     "triggers", "upstream", "wait_for",
 })  # fmt: skip
 _CREDENTIAL = re.compile(r"key|secret|token|password|passwd|credential", re.IGNORECASE)
-_EXPECTED = {
-    "string_type": "a text",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "bool_type": "true or false",
-    "tuple_type": "a list",
-    "dict_type": "a table",
-    "model_type": "a table",
-    "union_tag_not_found": "a table",
-}
+# A table without its tag is a missing key; what comes this far is no table at all.
+_EXPECTED = {**EXPECTED_TYPE, "union_tag_not_found": "a table"}
 _LIMITS = {
     "greater_than_equal": ("ge", "at least"),
     "greater_than": ("gt", "above"),

@@ -18,7 +18,8 @@ from hakiri.manifest.problems import Code
 LONGEST_NAME = 63  # of a DNS label, a Kubernetes object and a Postgres identifier
 
 
-_DURATION = r"(?:[0-9]+(?:w|d|h|m|s|ms|us))+|P[0-9YMWDTHS.,]+"
+DURATION_PATTERN = r"(?:[0-9]+(?:w|d|h|m|s|ms|us))+|P[0-9YMWDTHS.,]+"
+MOMENT_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ].+)?$"
 _UNITS = ("year", "month", "day", "hour")
 _COLUMN = r"[A-Za-z_][A-Za-z0-9_]*"
 _PARTITION = re.compile(rf"\s*(?:(?P<unit>{'|'.join(_UNITS)})\(\s*)?(?P<column>{_COLUMN})\s*(?(unit)\)\s*)")
@@ -206,7 +207,7 @@ _PARTITION_HINT = "write a column like `tenant_id`, or a part of a time like `mo
 
 DurationText = Annotated[
     Duration,
-    Grammar(Duration.parse, rf"^(?:{_DURATION})$", ("15m", "6h", "30d")),
+    Grammar(Duration.parse, rf"^(?:{DURATION_PATTERN})$", ("15m", "6h", "30d")),
 ]
 RateText = Annotated[Rate, Grammar(Rate.parse, r"^[0-9]+/[0-9A-Za-z.,]+$", ("60/min", "10/s", "5000/h"))]
 SizeText = Annotated[Size, Grammar(Size.parse, r"^[0-9]+(?:\.[0-9]+)? *[A-Za-z]+$", ("512MB", "4GiB", "2g"))]
@@ -214,13 +215,13 @@ ScheduleText = Annotated[
     Schedule,
     Grammar(
         parse_schedule,
-        rf"^\s*(?:every\s+(?:{_DURATION})|\S+\s+\S+\s+\S+\s+\S+\s+\S+)\s*$",
+        rf"^\s*(?:every\s+(?:{DURATION_PATTERN})|\S+\s+\S+\s+\S+\s+\S+\s+\S+)\s*$",
         ("every 15m", "every 6h", "0 */2 * * *"),
     ),
 ]
 MomentText = Annotated[
     Moment,
-    Grammar(Moment.parse, r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ].+)?$", ("2010-01-01", "2010-01-01T06:30:00Z")),
+    Grammar(Moment.parse, MOMENT_PATTERN, ("2010-01-01", "2010-01-01T06:30:00Z")),
 ]
 PartitionText = Annotated[
     PartitionBy,
@@ -248,6 +249,16 @@ ProjectName = Annotated[
         pattern=rf"[A-Za-z0-9][A-Za-z0-9_-]{{0,{LONGEST_NAME - 1}}}",
         rule=f"only letters, digits, `-` and `_`, a letter or digit first, at most {LONGEST_NAME} characters",
         example="my-warehouse",
+        proposal=_slug,
+    ),
+]
+NodeName = Annotated[
+    str,
+    Name(
+        what="the name of a machine",
+        pattern=rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{LONGEST_NAME - 1}}}",
+        rule=f"only letters, digits, `.`, `-` and `_`, a letter or digit first, at most {LONGEST_NAME}",
+        example="worker-1",
         proposal=_slug,
     ),
 ]

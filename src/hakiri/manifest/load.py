@@ -29,7 +29,7 @@ PIPELINE_FOLDER = "pipelines"
 # A file with this at its end counts only while no other defines its pipeline; see `convert_pipeline`.
 CONVERTING = ".converting"
 
-_SETTINGS = ("engine", "context", "sync", "catalog", "encryption")
+_SETTINGS = ("engine", "context", "sync", "catalog", "encryption", "runtime")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +71,10 @@ class Project:
     def place_of(self, pipeline_id: str) -> Place:
         """Where the pipeline is defined, as `file:line`."""
         return self._definition(pipeline_id).place()
+
+    def place_in(self, pipeline_id: str, *path: str | int) -> Place:
+        """Where something of the pipeline is written: `"tables", 0, "expect", 2`."""
+        return self._definition(pipeline_id).place(path)
 
     def form_of(self, pipeline_id: str) -> Form:
         """In which format the pipeline is written."""

@@ -31,6 +31,8 @@ from hakiri.manifest.tables import TableEntry, TableSpec
 
 SCHEMA_URL = "https://hakiri.dev/schemas/v1/pipeline.json"
 MOST_CHUNKS = 10_000
+DEFAULT_RETRIES = 5
+MOST_RETRIES = 1_000
 
 # Their tables mean different things in every project, so the connector's name would say nothing.
 GENERIC_CONNECTORS = frozenset({"sql", "rest", "files", "singer", "postgres-cdc"})
@@ -166,6 +168,11 @@ class BackfillSpec(Strict):
         le=MOST_CHUNKS,
         description="How many chunks this worker runs at once, over all pipelines.",
     )
+    sla: DurationText | None = Field(
+        None,
+        description="How far behind the source's now still counts as caught up. Default: the period of the "
+        "schedule, or 15 minutes without one.",
+    )
 
 
 def _forget(_: str) -> None:
@@ -216,6 +223,13 @@ class PipelineSpec(Strict):
         examples=[{"countries": "data/countries.csv"}],
     )
     backfill: BackfillSpec = Field(BackfillSpec(), description="How history is pulled.")
+    retries: int = Field(
+        DEFAULT_RETRIES,
+        examples=[5],
+        ge=0,
+        le=MOST_RETRIES,
+        description="How often a chunk is tried again after a failure that may pass.",
+    )
     backfill_window: DurationText | None = Field(
         None, exclude=True, description="Short for `backfill.window`."
     )

@@ -17,13 +17,14 @@ from hakiri.manifest.fields import (
     DurationText,
     Found,
     KeySource,
+    NodeName,
     ProjectName,
     SizeText,
     Strict,
     VariableName,
     refuse,
 )
-from hakiri.manifest.pipeline import EditorSchema, PipelineSpec
+from hakiri.manifest.pipeline import MOST_CHUNKS, EditorSchema, PipelineSpec
 from hakiri.manifest.problems import Code
 
 
@@ -166,6 +167,26 @@ class EncryptionSection(Strict):
     key_source: KeySource | None = Field(None, description="Where the key comes from. Never the key itself.")
 
 
+class RuntimeSection(Strict):
+    """How a machine works through chunks."""
+
+    max_parallel_chunks: int | None = Field(
+        None,
+        examples=[4],
+        ge=1,
+        le=MOST_CHUNKS,
+        description="How many chunks one worker runs at once, over all pipelines.",
+    )
+    node: NodeName | None = Field(
+        None,
+        description="The name of this machine among those that share a catalog. Default: the host's name. "
+        "Several machines read the same file, so HAKIRI_RUNTIME_NODE is mostly the better place.",
+    )
+    lease: DurationText | None = Field(
+        None, description="How long a chunk belongs to a worker that gives no sign of life."
+    )
+
+
 class SigningKey(Strict):
     """A public key that tokens and audit roots may be signed with."""
 
@@ -202,6 +223,7 @@ class ProjectFile(Strict):
     engine: EngineSection = Field(EngineSection(), description="How Spark is started and reached.")
     catalog: CatalogSection = Field(CatalogSection(), description="Where the state is kept.")
     encryption: EncryptionSection = Field(EncryptionSection(), description="Encryption at rest.")
+    runtime: RuntimeSection = Field(RuntimeSection(), description="How a machine works through chunks.")
     signing_keys: Annotated[tuple[SigningKey, ...], AfterValidator(_distinct_kids)] = Field(
         (),
         description="Public keys that are accepted, the newest first. Rotation adds one, waits, removes one.",

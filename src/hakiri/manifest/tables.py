@@ -1,13 +1,15 @@
-"""What a pipeline says about one table: its key, its columns, its compaction and its indexes."""
+"""What a pipeline says about one table: its key, its columns, its quality, its compaction and its indexes."""
 
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal, Self
+from collections.abc import Iterator
+from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
 from hakiri.core.grammar import Duration
+from hakiri.manifest.expectations import ExpectationSpec, troubles_among
 from hakiri.manifest.fields import (
     AccessPattern,
     ColumnName,
@@ -22,13 +24,18 @@ from hakiri.manifest.fields import (
     Strict,
     refuse,
 )
+from hakiri.manifest.layout import KeyPath
 from hakiri.manifest.problems import Code
+from hakiri.manifest.scalars import LagValue
 
 MOST_RUNS = 1_000_000
 MOST_DIMENSIONS = 65_536
 MOST_CONNECTIONS = 1_024
 MOST_CANDIDATES = 100_000
 
+Deletes: TypeAlias = Literal["ignore", "missing"]
+OnBadRow: TypeAlias = Literal["fail", "quarantine"]
+Contract: TypeAlias = Literal["evolve", "freeze", "discard"]
 Analyzer = Literal[
     "simple", "arabic", "danish", "dutch", "english", "finnish", "french", "german", "greek", "hungarian",
     "italian", "norwegian", "portuguese", "romanian", "russian", "spanish", "swedish", "tamil", "turkish",
@@ -129,6 +136,11 @@ class ColumnSpec(Strict):
     redact: bool = Field(
         default=False, description="Keep the column's content out of the store. Such a column has no index."
     )
+    renamed_from: ColumnName | None = Field(
+        None,
+        description="What the column was called before: rows that are stored already get the new name too.",
+        examples=["mail"],
+    )
 
 
 class TableSpec(Strict):
@@ -147,6 +159,31 @@ class TableSpec(Strict):
         None,
         description="The cursor column of this table, instead of the pipeline's.",
         examples=["updated_at"],
+    )
+    lag: LagValue | None = Field(
+        None,
+        description="How far behind its cursor each run begins again, for rows that arrive late: a length of "
+        "time for a cursor of dates or times, a whole number for a cursor of ids.",
+    )
+    deletes: Deletes = Field(
+        "ignore",
+        description="`missing` compares keys: a row that the source no longer has is deleted here too. "
+        "Deletes that the source tells of are always followed.",
+    )
+    on_bad_row: OnBadRow = Field(
+        "fail",
+        description="A row that does not fit the columns stops the chunk (`fail`), or goes to the quarantine "
+        "table with the reason (`quarantine`).",
+    )
+    contract: Contract = Field(
+        "evolve",
+        description="What new columns and wider types of the source do: the table follows (`evolve`), or the "
+        "run stops (`freeze`); with `discard` new columns are left out, and wider types stop the run.",
+    )
+    expect: tuple[ExpectationSpec, ...] = Field(
+        (),
+        description="What is expected of every row.",
+        examples=[[{"column": "email", "not_null": True}]],
     )
     compaction: CompactionSpec = Field(
         CompactionSpec(), description="When runs are folded into a snapshot, and how it is laid out."
@@ -191,6 +228,58 @@ class TableSpec(Strict):
         if found:
             refuse(*found)
         return self
+
+    @model_validator(mode="after")
+    def _agrees_with_itself(self) -> Self:
+        found = [*troubles_among(self.expect), *self._expectations_of_redacted(), *self._broken_renames()]
+        if found:
+            refuse(*found)
+        return self
+
+    def _expectations_of_redacted(self) -> Iterator[Found]:
+        for number, expectation in enumerate(self.expect):
+            column = self.columns.get(expectation.column or "")
+            if column is not None and column.redact:
+                yield Found(
+                    Code.CONFLICT,
+                    f"`redact = true` keeps `{expectation.column}` out of the store, where rows are checked",
+                    "take the expectation out, or take `redact` away",
+                    ("expect", number, "column"),
+                )
+
+    def _broken_renames(self) -> Iterator[Found]:
+        former: dict[str, str] = {}
+        for name, column in self.columns.items():
+            old = column.renamed_from
+            if old is None:
+                continue
+            path = ("columns", name, "renamed_from")
+            if old in self.columns:
+                message = f"`{old}` is a column of this table, and the former name of `{name}`"
+                yield Found(Code.CONFLICT, message, f"take one of the two `{old}` out", path)
+            elif old in former:
+                message = f"`{old}` is the former name of both `{former[old]}` and `{name}`"
+                yield Found(Code.CONFLICT, message, "keep one of them", path)
+            former[old] = name
+        yield from (
+            Found(
+                Code.CONFLICT,
+                f"`{old}` is now called `{former[old]}`",
+                f"write `{former[old]}` instead",
+                path,
+            )
+            for old, path in self._columns_in_use()
+            if old in former and old not in self.columns
+        )
+
+    def _columns_in_use(self) -> Iterator[tuple[str, KeyPath]]:
+        """Every column that the table is run by, with the key that names it."""
+        yield from ((column, ("primary_key",)) for column in self.primary_key or ())
+        if self.incremental is not None:
+            yield self.incremental, ("incremental",)
+        for number, expectation in enumerate(self.expect):
+            if expectation.column is not None:
+                yield expectation.column, ("expect", number, "column")
 
 
 def _named(name: str) -> TableSpec:

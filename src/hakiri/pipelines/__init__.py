@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hakiri.pipelines.plan import Action, Plan, PlannedPipeline, plan_project
+    from hakiri.pipelines.plan import Action, Plan, PlannedPipeline, checked_specs, plan_project
     from hakiri.pipelines.preview import Preview, Prospect, preview_rows, ready_to_preview
     from hakiri.pipelines.results import ResultSchema, result_schemas
 
@@ -20,6 +20,7 @@ _HOMES = {
     "Preview": "preview",
     "Prospect": "preview",
     "ResultSchema": "results",
+    "checked_specs": "plan",
     "plan_project": "plan",
     "preview_rows": "preview",
     "ready_to_preview": "preview",
@@ -33,6 +34,7 @@ __all__ = [
     "Preview",
     "Prospect",
     "ResultSchema",
+    "checked_specs",
     "plan_project",
     "preview_rows",
     "ready_to_preview",

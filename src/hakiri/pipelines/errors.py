@@ -34,3 +34,82 @@ class NoSuchTable(HakiriError):
             f"pipeline `{pipeline}` does not pull a table `{table}`",
             hint=f"did you mean `{meant}`?" if meant else f"it pulls {', '.join(known)}",
         )
+
+
+class StoreNotWritten(HakiriError):
+    """The disk did not take what was to be written. Nothing of it is visible, and nothing is lost."""
+
+    code = "pipelines.store_not_written"
+
+    def __init__(self, folder: str, why: str, *, is_full: bool) -> None:
+        self.folder, self.is_full = folder, is_full
+        super().__init__(
+            f"the store could not be written: {why}, in `{folder}`",
+            hint=f"{'make room' if is_full else 'look at the disk and its permissions'}, "
+            "then run `hakiri retry` and `hakiri apply`: what was committed is not pulled again",
+        )
+
+
+class CountsDisagree(HakiriError):
+    """Rows went astray between the source and the store, so nothing was committed."""
+
+    code = "pipelines.counts_disagree"
+
+    def __init__(self, table: str, *, read: int, accounted: int) -> None:
+        self.table, self.read, self.accounted = table, read, accounted
+        super().__init__(
+            f"{read:,} rows of table `{table}` were read, and {accounted:,} can be accounted for",
+            hint="nothing of them was committed; run it again, and report it if it happens twice",
+        )
+
+
+class OpColumnDropped(HakiriError):
+    """A transform drops the column that tells deletes from other rows."""
+
+    code = "pipelines.op_dropped"
+
+    def __init__(self, pipeline: str, table: str) -> None:
+        self.pipeline, self.table = pipeline, table
+        super().__init__(
+            f"the transform of pipeline `{pipeline}` drops `_op`, which marks the deletes of table `{table}`",
+            hint="have the transform pass `_op` on",
+        )
+
+
+class HiddenColumn(HakiriError):
+    """A column has a name that the store needs for itself."""
+
+    code = "pipelines.hidden_column"
+
+    def __init__(self, pipeline: str, table: str, column: str) -> None:
+        self.pipeline, self.table, self.column = pipeline, table, column
+        super().__init__(
+            f"table `{table}` of pipeline `{pipeline}` has a column `{column}`, a name that the store uses",
+            hint="rename it in a transform",
+        )
+
+
+class WaitsForDecision(HakiriError):
+    """A pipeline that failed does nothing until somebody decides."""
+
+    code = "pipelines.waits_for_decision"
+
+    def __init__(self, pipeline: str, kind: str, message: str) -> None:
+        self.pipeline, self.kind = pipeline, kind
+        super().__init__(
+            f"pipeline `{pipeline}` failed and waits for a decision: {message}",
+            hint=f"`hakiri retry {pipeline}` to try again, `hakiri skip {pipeline}` to leave out what failed",
+        )
+
+
+class LeaseHeldElsewhere(HakiriError):
+    """Another worker has the pipeline, and its kind of cursor allows only one."""
+
+    code = "pipelines.held_elsewhere"
+
+    def __init__(self, pipeline: str, holder: str) -> None:
+        self.pipeline, self.holder = pipeline, holder
+        super().__init__(
+            f"pipeline `{pipeline}` is being run by `{holder}`, and only one may run it",
+            hint="wait until it is done; `hakiri status` shows how far it is",
+        )

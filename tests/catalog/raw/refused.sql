@@ -102,6 +102,12 @@ UPDATE table_state SET revision = 4 WHERE table_name = 't';
 UPDATE table_state SET revision = NULL WHERE table_name = 't';
 UPDATE table_state SET table_name = 'u', revision = 9 WHERE table_name = 't';
 
+UPDATE table_state SET landed = 2 WHERE table_name = 't';
+UPDATE table_state SET landed = 3, revision = 5 WHERE table_name = 't';
+UPDATE table_state SET landed = 2, revision = 9 WHERE table_name = 't';
+UPDATE table_state SET landed = 9, revision = 4 WHERE table_name = 't';
+UPDATE table_state SET landed = NULL, revision = 9 WHERE table_name = 't';
+
 -- table_state_kept --
 DELETE FROM table_state;
 
@@ -146,6 +152,29 @@ UPDATE lineage SET record_id = '9' WHERE record_id = '7';
 -- lineage_kept --
 DELETE FROM lineage WHERE record_id = '7';
 DELETE FROM lineage;
+
+-- audit_dense --
+INSERT INTO audit VALUES (2, '2026-05-11 12:00Z', 'auto', 'skip', NULL, NULL, NULL, NULL, NULL);
+INSERT INTO audit VALUES (4, '2026-05-11 12:00Z', 'auto', 'skip', NULL, NULL, NULL, NULL, NULL);
+INSERT INTO audit VALUES (0, '2026-05-11 12:00Z', 'auto', 'skip', NULL, NULL, NULL, NULL, NULL);
+INSERT INTO audit VALUES (NULL, '2026-05-11 12:00Z', 'auto', 'skip', NULL, NULL, NULL, NULL, NULL);
+
+-- audit_fixed --
+UPDATE audit SET reason = 'another' WHERE number = 1;
+UPDATE audit SET number = 3 WHERE number = 2;
+
+-- audit_kept --
+DELETE FROM audit WHERE number = 2;
+DELETE FROM audit;
+
+-- budget_forward --
+UPDATE budget SET filled_at = '2026-05-11 11:59Z' WHERE name = 'github';
+UPDATE budget SET filled_at = NULL WHERE name = 'github';
+UPDATE budget SET name = 'another' WHERE name = 'github';
+
+-- budget_kept --
+DELETE FROM budget WHERE name = 'github';
+DELETE FROM budget;
 
 -- snapshot_whole --
 INSERT INTO snapshot VALUES ('s3', 'v', '2026-05-11 12:00Z', '[]', 1, '["pk"]', NULL, 0, '', 1, '2026-05-11 12:00Z');

@@ -4,7 +4,7 @@
 TRUNCATE counter;
 
 -- pipeline_lease_fence --
-INSERT INTO pipeline_lease VALUES ('p', 'b', '2026-05-11 13:00Z', 1, 'x', '2026-05-11 13:00Z')
+INSERT INTO pipeline_lease VALUES ('p', 'b', '2026-05-11 13:00Z', 1, 'x', '2026-05-11 13:00Z', NULL)
     ON CONFLICT (pipeline_id) DO UPDATE SET fence = 1;
 
 -- pipeline_lease_kept --
@@ -32,6 +32,16 @@ TRUNCATE table_schema;
 TRUNCATE lineage;
 INSERT INTO lineage VALUES ('child', 'parent', 'chunk', '', 'x', '2026-05-11 13:00Z')
     ON CONFLICT (child_run_id, parent_run_id, kind, record_id) DO UPDATE SET reason = 'x';
+
+-- audit_kept --
+TRUNCATE audit;
+
+-- budget_forward --
+INSERT INTO budget VALUES ('github', 9, '2026-05-11 11:00Z')
+    ON CONFLICT (name) DO UPDATE SET filled_at = excluded.filled_at;
+
+-- budget_kept --
+TRUNCATE budget;
 
 -- snapshot_kept --
 TRUNCATE snapshot;

@@ -9,9 +9,9 @@ UPDATE OR IGNORE pipeline_lease SET fence = 6 WHERE pipeline_id = 'p';
 UPDATE OR REPLACE pipeline_lease SET pipeline_id = 'p' WHERE pipeline_id = 'q';
 
 -- pipeline_lease_again --
-REPLACE INTO pipeline_lease VALUES ('p', 'b', '2026-05-11 13:00Z', 1, 'x', '2026-05-11 13:00Z');
-INSERT OR REPLACE INTO pipeline_lease VALUES ('p', 'b', '2026-05-11 13:00Z', 8, 'x', '2026-05-11 13:00Z');
-INSERT INTO pipeline_lease VALUES ('p', 'b', '2026-05-11 13:00Z', 1, 'x', '2026-05-11 13:00Z')
+REPLACE INTO pipeline_lease VALUES ('p', 'b', '2026-05-11 13:00Z', 1, 'x', '2026-05-11 13:00Z', NULL);
+INSERT OR REPLACE INTO pipeline_lease VALUES ('p', 'b', '2026-05-11 13:00Z', 8, 'x', '2026-05-11 13:00Z', NULL);
+INSERT INTO pipeline_lease VALUES ('p', 'b', '2026-05-11 13:00Z', 1, 'x', '2026-05-11 13:00Z', NULL)
     ON CONFLICT DO UPDATE SET fence = 1;
 
 -- pipeline_cursor_order --
@@ -42,7 +42,7 @@ UPDATE OR REPLACE table_state SET revision = NULL WHERE table_name = 't';
 UPDATE OR REPLACE table_state SET table_name = 't', revision = 2 WHERE table_name = 'v';
 
 -- table_state_again --
-INSERT OR REPLACE INTO table_state VALUES ('t', 0);
+INSERT OR REPLACE INTO table_state VALUES ('t', 0, 0);
 
 -- schema_history_dense --
 INSERT OR REPLACE INTO schema_history (table_name, version, pipeline_id, change_kind, after_json, decided_by, at)
@@ -66,6 +66,22 @@ REPLACE INTO lineage VALUES ('child', 'parent', 'chunk', '', 'x', '2026-05-11 13
 REPLACE INTO lineage SELECT child_run_id, parent_run_id, kind, record_id, 'x', at FROM lineage;
 INSERT INTO lineage VALUES ('child', 'parent', 'chunk', '', 'x', '2026-05-11 13:00Z')
     ON CONFLICT DO UPDATE SET reason = 'x';
+
+-- audit_dense --
+INSERT OR REPLACE INTO audit VALUES (1, '2026-05-11 12:00Z', 'auto', 'skip', NULL, NULL, NULL, NULL, NULL);
+REPLACE INTO audit SELECT number, at, decided_by, 'other', NULL, NULL, NULL, NULL, NULL FROM audit;
+INSERT INTO audit VALUES (1, '2026-05-11 12:00Z', 'auto', 'skip', NULL, NULL, NULL, NULL, NULL)
+    ON CONFLICT DO UPDATE SET reason = 'x';
+
+-- audit_fixed --
+UPDATE OR REPLACE audit SET number = 1 WHERE number = 2;
+
+-- budget_forward --
+UPDATE OR REPLACE budget SET name = 'shopify' WHERE name = 'github';
+
+-- budget_again --
+REPLACE INTO budget VALUES ('github', 9000000, '2026-05-11 13:00Z');
+INSERT INTO budget VALUES ('github', 9000000, '2026-05-11 13:00Z') ON CONFLICT DO UPDATE SET level = 9000000;
 
 -- snapshot_again --
 REPLACE INTO snapshot VALUES ('s1', 't', '2026-05-11 12:00Z', '[]', 2, '["pk"]', NULL, 4, '', 5, '2026-05-11 12:00Z');

@@ -5,8 +5,8 @@ INSERT INTO counter VALUES ('rows', 7);
 INSERT INTO pipeline_state (pipeline_id, cursor_kind, phase, updated_at)
 VALUES ('p', 'monotonic', 'planning', '2026-05-11 12:00Z');
 
-INSERT INTO pipeline_lease VALUES ('p', 'a', '2026-05-11 12:00Z', 7, 'n7', '2026-05-11 11:00Z');
-INSERT INTO pipeline_lease VALUES ('q', 'a', '2026-05-11 12:00Z', 3, 'n3', '2026-05-11 11:00Z');
+INSERT INTO pipeline_lease VALUES ('p', 'a', '2026-05-11 12:00Z', 7, 'n7', '2026-05-11 11:00Z', NULL);
+INSERT INTO pipeline_lease VALUES ('q', 'a', '2026-05-11 12:00Z', 3, 'n3', '2026-05-11 11:00Z', NULL);
 
 INSERT INTO pipeline_cursor VALUES ('p', 't', '"new"', '2026-05-11 12:00Z', 'r1', 5);
 INSERT INTO pipeline_cursor VALUES ('p', 'u', '"new"', '2026-05-11 12:00Z', 'r1', 9);
@@ -31,8 +31,10 @@ UPDATE pipeline_chunks
 UPDATE pipeline_chunks SET status = 'superseded', superseded_by = 5, reason = 'rewind' WHERE chunk_id = 4;
 UPDATE pipeline_chunks SET status = 'failed' WHERE chunk_id = 5;
 
--- Table t is at schema version 2 and has a snapshot; u has a history and no schema yet; v has neither.
-INSERT INTO table_state VALUES ('t', 5), ('v', 1);
+-- Table t is at schema version 2 and has a snapshot; u has a history and no schema yet; v has neither. What landed in t
+-- was counted with the chunks.
+UPDATE table_state SET revision = 5 WHERE table_name = 't';
+INSERT INTO table_state VALUES ('v', 1, 0);
 INSERT INTO schema_history (table_name, version, pipeline_id, change_kind, after_json, decided_by, at)
 VALUES ('t', 1, 'p', 'create', '"one"', 'auto', '2026-05-11 12:00Z');
 INSERT INTO table_schema VALUES ('t', '"one"', NULL, '2026-05-11 12:00Z', '2026-05-11 12:00Z', 1);
@@ -44,6 +46,11 @@ VALUES ('u', 1, 'p', 'create', '"one"', 'auto', '2026-05-11 12:00Z');
 
 INSERT INTO lineage VALUES ('child', 'parent', 'chunk', '', NULL, '2026-05-11 12:00Z');
 INSERT INTO lineage VALUES ('child', 'parent', 'chunk', '7', 'why', '2026-05-11 12:00Z');
+
+INSERT INTO audit VALUES (1, '2026-05-11 12:00Z', 'operator:ada', 'cursor', 'p', 't', '1', '2', 'late rows'),
+                         (2, '2026-05-11 12:00Z', 'auto', 'retry', NULL, NULL, NULL, NULL, NULL);
+
+INSERT INTO budget VALUES ('github', 1500000, '2026-05-11 12:00Z'), ('shopify', 0, '2026-05-11 12:00Z');
 
 INSERT INTO sidecar VALUES ('s1', 'pk', 'sha256:1', 1, '2026-05-11 12:00Z'),
                            ('s2', 'pk', 'sha256:2', 2, '2026-05-11 12:00Z');

@@ -16,10 +16,14 @@ UPDATE pipeline_chunks SET status = 'skipped' WHERE chunk_id = 1;
 UPDATE pipeline_chunks SET status = 'superseded', superseded_by = 9, reason = 'rewind' WHERE chunk_id = 3;
 UPDATE pipeline_chunks SET status = 'pending' WHERE chunk_id = 5;
 UPDATE table_state SET revision = 6 WHERE table_name = 't';
+UPDATE table_state SET landed = 4 WHERE table_name = 't';
 INSERT INTO schema_history (table_name, version, pipeline_id, change_kind, after_json, decided_by, at)
 VALUES ('t', 3, 'p', 'x', '3', 'agent:7', '2026-05-11 12:00Z');
 INSERT INTO table_schema VALUES ('u', '"one"', '["id"]', '2026-05-11 12:00Z', '2026-05-11 12:00Z', 1);
 INSERT INTO lineage VALUES ('child', 'parent', 'chunk', '8', NULL, '2026-05-11 12:00Z');
+INSERT INTO audit VALUES (3, '2026-05-11 11:00Z', 'agent:7', 'skip', NULL, NULL, NULL, NULL, NULL);
+UPDATE budget SET level = 0, filled_at = '2026-05-11 12:00Z' WHERE name = 'github';
+UPDATE budget SET level = 9000000, filled_at = '2026-05-11 13:00Z' WHERE name = 'github';
 INSERT INTO snapshot VALUES ('s2', 'v', '2026-05-11 12:00Z', '[]', 1, '["pk"]', NULL, 0, '', 1, '2026-05-11 12:00Z');
 UPDATE sidecar SET manifest_hash = 'rebuilt' WHERE snapshot_id = 's2';
 DELETE FROM sidecar WHERE snapshot_id = 's2';

@@ -19,6 +19,15 @@ VALUES ('t', 3, 'p', 'x', '3', 'agent:', '2026-05-11 12:00Z');
 INSERT INTO schema_history (table_name, version, pipeline_id, change_kind, after_json, decided_by, at)
 VALUES ('t', 3, 'p', 'x', '3', 'ada', '2026-05-11 12:00Z');
 
+INSERT INTO audit VALUES (3, '2026-05-11 12:00Z', 'operator:', 'skip', NULL, NULL, NULL, NULL, NULL);
+INSERT INTO audit VALUES (3, '2026-05-11 12:00Z', 'ada', 'skip', NULL, NULL, NULL, NULL, NULL);
+INSERT INTO audit VALUES (3, '2026-05-11 12:00Z', NULL, 'skip', NULL, NULL, NULL, NULL, NULL);
+
+-- budget --
+UPDATE budget SET level = -1 WHERE name = 'github';
+INSERT INTO budget VALUES ('new', NULL, '2026-05-11 12:00Z');
+INSERT INTO budget VALUES (NULL, 0, '2026-05-11 12:00Z');
+
 -- snapshot --
 INSERT INTO snapshot VALUES ('s2', 'v', '2026-05-11 12:00Z', '[]', 1, '[', NULL, 0, '', 1, '2026-05-11 12:00Z');
 INSERT INTO snapshot VALUES ('s2', 'v', '2026-05-11 12:00Z', '[]', 1, NULL, NULL, 0, '', 1, '2026-05-11 12:00Z');
@@ -38,4 +47,4 @@ UPDATE pipeline_chunks SET leased_until = NULL WHERE chunk_id = 2;
 INSERT INTO pipeline_chunks (pipeline_id, chunk_id, table_name, predicate, status) VALUES ('p', 3, 't', '3', 'pending');
 
 -- pipeline_lease --
-INSERT INTO pipeline_lease VALUES (NULL, 'a', '2026-05-11 12:00Z', 1, 'n', '2026-05-11 12:00Z');
+INSERT INTO pipeline_lease VALUES (NULL, 'a', '2026-05-11 12:00Z', 1, 'n', '2026-05-11 12:00Z', NULL);

@@ -16,6 +16,10 @@ VALUES (1, 'r', 'a', '2026-05-11 12:00Z', 1, 'n', '2026-05-11 12:00Z');
 UPDATE OR REPLACE pipeline_run SET rowid = 2 WHERE run_id = 'open';
 DELETE FROM run;
 
+-- audit --
+UPDATE OR REPLACE audit SET rowid = 1 WHERE number = 2;
+REPLACE INTO audit (rowid, number, at, decided_by, action) VALUES (1, 3, '2026-05-11 12:00Z', 'auto', 'skip');
+
 -- snapshot --
 UPDATE OR REPLACE sidecar SET rowid = 1 WHERE snapshot_id = 's2';
 REPLACE INTO snapshot (rowid, snapshot_id, table_name, created_at, includes_runs, row_count, indexes, based_on,

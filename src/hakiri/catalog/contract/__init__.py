@@ -11,6 +11,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import ClassVar, Protocol, Self
 
+from hakiri.catalog.contract.audit import Audit
+from hakiri.catalog.contract.budgets import Budgets
 from hakiri.catalog.contract.chunks import ChunkQueue, Chunks
 from hakiri.catalog.contract.cursors import Cursors
 from hakiri.catalog.contract.files import Files, Selections
@@ -72,6 +74,12 @@ class Catalog(Protocol):
 
     @property
     def push(self) -> PushQueue: ...
+
+    @property
+    def audit(self) -> Audit: ...
+
+    @property
+    def budgets(self) -> Budgets: ...
 
     def number(self, name: str, count: int = 1) -> int:
         """The first of `count` numbers in a row that the counter `name` gives to nobody else; from 1 on."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -57,6 +57,8 @@ class Chunk:
     error_kind: str | None
     error_message: str | None
     superseded_by: ChunkId | None
+    reason: str | None = None
+    """Why it was superseded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,14 +91,17 @@ class ChunkAttempt:
 class ChunkCommit:
     """Everything that becomes true when a chunk is done, all of it at once.
 
-    `manifest` is the JSON of the attempt's `_manifest.json`; `cursor` is written for the chunk's table unless
-    a later claim wrote one already; `schema` is the step the table's schema takes.
+    `manifest` is the JSON of the attempt's `_manifest.json`; `cursor` is written for the stream, which is the
+    chunk's table unless another is named, if no later claim wrote one already; where it does not move the
+    stream it is only noted on the chunk. `schema` is the step the table's schema takes.
     """
 
     rows: int
     bytes: int
     manifest: str
     cursor: str | None = None
+    stream: TableName | None = None
+    moves_stream: bool = True
     schema: SchemaStep | None = None
     edges: tuple[Edge, ...] = ()
 
@@ -137,6 +142,9 @@ class Chunks(Protocol):
         `plan` names this plan: a second call with the same name adds nothing and returns 0.
         """
 
+    def is_planned(self, pipeline: PipelineId, plan: str) -> bool:
+        """Whether a plan of this name was made."""
+
     def reopen(self, pipeline: PipelineId, chunks: Sequence[ChunkId], now: datetime) -> int:
         """Make failed and skipped chunks pending again, and say how many were. Others are left alone."""
 
@@ -144,11 +152,22 @@ class Chunks(Protocol):
         """Give up pending and failed chunks, and say how many were. Others are left alone."""
 
     def supersede(
-        self, pipeline: PipelineId, chunks: Sequence[ChunkId], reason: str, now: datetime
+        self,
+        pipeline: PipelineId,
+        chunks: Sequence[ChunkId],
+        reason: str,
+        now: datetime,
+        *,
+        into: Sequence[NewChunk] | None = None,
+        by: str | None = None,
     ) -> tuple[ChunkId, ...]:
         """Plan done chunks anew: each is kept as superseded, beside a new pending one with its predicate.
 
-        The ids of the new ones, in the order of the ids of the old. Chunks that are not done are left alone.
+        With `into`, these come in place of copies, at least one, and the last of them supersedes all the old
+        ones. Returns the ids of the new ones, in the order of the ids of the old or that of `into`. Chunks
+        that are not done are left alone; if none is, nothing happens. With `by`, which is `operator:<id>`,
+        `agent:<id>` or `auto`, it is in the audit log in the same step: the action is `rewind`, `before` and
+        `after` are the ids of the old and of the new ones, as `[1,2]`, and the table is named if it is one.
         """
 
     def get(self, pipeline: PipelineId, chunk: ChunkId) -> Chunk | None:
@@ -163,6 +182,20 @@ class Chunks(Protocol):
         limit: int = 1000,
     ) -> tuple[Chunk, ...]:
         """Chunks by id, from the one behind `after` on."""
+
+    def recent(self, pipeline: PipelineId, *, limit: int = 50) -> tuple[Chunk, ...]:
+        """Done chunks, the one that was completed last first."""
+
+    def landed(
+        self, table: TableName, *, after: tuple[PipelineId, ChunkId] | None = None, limit: int = 1000
+    ) -> tuple[Chunk, ...]:
+        """Every chunk of a table that was ever done, superseded or not, by pipeline and id.
+
+        From the one behind `after` on, at a cost that does not grow with the number of other chunks.
+        """
+
+    def version(self, table: TableName) -> int:
+        """A number that grows with every change of what `landed` answers for the table, and only then."""
 
     def tally(self, pipeline: PipelineId) -> ChunkTally:
         """The counts, at a cost that does not grow with the number of chunks."""
@@ -188,8 +221,32 @@ class ChunkQueue(Protocol):
         LeaseRequired or LeaseLost as the cursor kind demands.
         """
 
+    def claim_some(
+        self,
+        pipeline: PipelineId,
+        run: RunId,
+        node: NodeId,
+        now: datetime,
+        *,
+        ttl: timedelta,
+        limit: int,
+        parallelism: int | None = None,
+        under: Lease | None = None,
+        tables: Collection[TableName] | None = None,
+    ) -> tuple[ChunkAttempt, ...]:
+        """Take up to `limit` chunks of one table in one step, those with the lowest ids, in their order.
+
+        The table is that of the lowest chunk that `claim` might take, among `tables` if given. No more are
+        taken than `parallelism` leaves. Raises LeaseRequired or LeaseLost as the cursor kind demands.
+        """
+
     def renew(self, attempt: ChunkAttempt, now: datetime, ttl: timedelta) -> ChunkAttempt:
         """Hold on to the chunk. Raises LeaseLost when a later attempt has it or it is done."""
+
+    def renew_some(
+        self, attempts: Sequence[ChunkAttempt], now: datetime, ttl: timedelta
+    ) -> tuple[ChunkAttempt, ...]:
+        """Hold on to those chunks that are not lost, in one step, and return these in their order."""
 
     def commit(
         self, attempt: ChunkAttempt, commit: ChunkCommit, now: datetime, under: Lease | None = None
@@ -200,10 +257,27 @@ class ChunkQueue(Protocol):
         one won, SchemaMoved when the schema step is based on an old version; then nothing has changed.
         """
 
+    def commit_some(
+        self,
+        commits: Sequence[tuple[ChunkAttempt, ChunkCommit]],
+        now: datetime,
+        under: Lease | None = None,
+    ) -> None:
+        """Make several attempts of one pipeline winners in one step, each as `commit` does, or none of them.
+
+        Raises what `commit` raises for the first of them that it refuses; then nothing has changed.
+        """
+
     def give_back(
         self, attempt: ChunkAttempt, now: datetime, error: ChunkError | None = None, *, retry: bool = True
     ) -> None:
         """Stop working on it: pending again, or failed until someone decides when `retry` is off.
 
         Does nothing when the chunk was lost already.
+        """
+
+    def release_node(self, node: NodeId, now: datetime) -> tuple[RunId, ...]:
+        """Let others have at once what a node held that is gone: its chunks and its leases.
+
+        The runs of the node that have not ended. A node that was not gone after all loses its attempts.
         """

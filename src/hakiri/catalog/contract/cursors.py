@@ -14,7 +14,8 @@ from hakiri.core.ids import PipelineId, RunId, TableName
 class Cursor:
     """JSON that only the connector understands, kept byte for byte, and who wrote it.
 
-    `seq` is the number of the claim it came from, or of the write itself: the highest wins.
+    `seq` is the number of the claim it came from, or of the write itself: the highest wins. `table` is the
+    name of the stream where a table has several.
     """
 
     pipeline: PipelineId
@@ -43,8 +44,13 @@ class Cursors(Protocol):
         run: RunId,
         now: datetime,
         under: Lease | None = None,
+        audit_by: str | None = None,
+        reason: str | None = None,
     ) -> Cursor:
         """Write a cursor apart from any chunk; beats every claim made before it.
+
+        With `audit_by`, which is `operator:<id>`, `agent:<id>` or `auto`, the audit log says in the same step
+        who did it and why, and what the value was before (action `cursor`).
 
         Raises LeaseRequired when the pipeline's kind needs a lease and `under` is none, LeaseLost when
         another has it.

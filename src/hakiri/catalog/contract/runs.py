@@ -102,6 +102,13 @@ class Runs(Protocol):
     ) -> tuple[Run, ...]:
         """Runs by id, the newest first; those older than `before` if given."""
 
+    def abandoned(self, pipeline: PipelineId, now: datetime, *, ttl: timedelta) -> tuple[Run, ...]:
+        """Runs that nobody seems to work on, by id: running, and started longer than `ttl` ago.
+
+        None of them holds a chunk or the pipeline's lease that has not expired at `now`. A lease that was
+        acquired apart from a run is held by every run of its node.
+        """
+
     def adopt(self, run: Run, now: datetime) -> bool:
         """Take over a run that another replica recorded; False if it is known. A union: nothing is lost.
 

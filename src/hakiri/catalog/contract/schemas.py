@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from hakiri.catalog.contract.deciders import check_decider
 from hakiri.core.ids import PipelineId, TableName
-
-_DECIDERS = re.compile(r"auto|(?:operator|agent):\S+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +26,7 @@ class SchemaStep:
     decided_by: str = "auto"
 
     def __post_init__(self) -> None:
-        if not _DECIDERS.fullmatch(self.decided_by):
-            raise ValueError(f"`{self.decided_by}` decides nothing: auto, operator:<id> or agent:<id> does")
+        check_decider(self.decided_by)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

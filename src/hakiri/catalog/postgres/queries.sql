@@ -35,6 +35,51 @@ UPDATE main.pipeline_chunks
                             WHERE pipeline_id = :pipeline AND status = 'running' AND leased_until > :now))
 RETURNING *;
 
+-- next_seqs --
+-- The next numbers, in their order.
+SELECT nextval('main.claim_seq') AS seq FROM generate_series(1, :count) ORDER BY seq;
+
+-- first_open_table --
+SELECT table_name
+  FROM (SELECT * FROM (SELECT chunk_id, table_name FROM main.pipeline_chunks
+                        WHERE pipeline_id = :pipeline AND status = 'pending'
+                        ORDER BY chunk_id LIMIT 1 FOR UPDATE SKIP LOCKED) AS waiting
+        UNION ALL
+        SELECT * FROM (SELECT chunk_id, table_name FROM main.pipeline_chunks
+                        WHERE pipeline_id = :pipeline AND status = 'running' AND leased_until <= :now
+                        ORDER BY chunk_id LIMIT 1 FOR UPDATE SKIP LOCKED) AS expired) AS open
+ ORDER BY chunk_id LIMIT 1;
+
+-- first_open_table_of --
+-- Only tables of a list. The lowest pending chunk of each is found by itself, however many wait.
+SELECT open.table_name
+  FROM json_each(:tables) AS listed
+ CROSS JOIN LATERAL (
+         SELECT * FROM (SELECT chunk_id, table_name FROM main.pipeline_chunks
+                         WHERE pipeline_id = :pipeline AND table_name = listed.value ->> 0 AND status = 'pending'
+                         ORDER BY chunk_id LIMIT 1 FOR UPDATE SKIP LOCKED) AS waiting
+         UNION ALL
+         SELECT * FROM (SELECT chunk_id, table_name FROM main.pipeline_chunks
+                         WHERE pipeline_id = :pipeline AND table_name = listed.value ->> 0 AND status = 'running'
+                           AND leased_until <= :now
+                         ORDER BY chunk_id LIMIT 1 FOR UPDATE SKIP LOCKED) AS expired) AS open
+ ORDER BY open.chunk_id LIMIT 1;
+
+-- open_chunks --
+SELECT chunk_id
+  FROM (SELECT * FROM (SELECT chunk_id FROM main.pipeline_chunks
+                        WHERE pipeline_id = :pipeline AND table_name = :table AND status = 'pending'
+                        ORDER BY chunk_id LIMIT :limit FOR UPDATE SKIP LOCKED) AS waiting
+        UNION ALL
+        SELECT * FROM (SELECT chunk_id FROM main.pipeline_chunks
+                        WHERE pipeline_id = :pipeline AND table_name = :table AND status = 'running'
+                          AND leased_until <= :now
+                        ORDER BY chunk_id LIMIT :limit FOR UPDATE SKIP LOCKED) AS expired) AS open
+ ORDER BY chunk_id LIMIT :limit;
+
+-- lock_budget --
+SELECT level, filled_at FROM main.budget WHERE name = :budget FOR UPDATE;
+
 -- claims --
 SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS claims FROM main.claim_seq;
 
@@ -65,6 +110,9 @@ SELECT * FROM main.push_route WHERE sink = :sink AND model = :model FOR UPDATE;
 -- learn_queue --
 -- Without statistics Postgres reads the whole queue for every batch, until it takes them by itself in a minute.
 ANALYZE main.push_queue;
+
+-- learn_chunks --
+ANALYZE main.pipeline_chunks;
 
 -- learn_files --
 ANALYZE main.scout_files, main.scout_file_tags;

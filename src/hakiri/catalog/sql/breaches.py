@@ -23,13 +23,19 @@ _LOOKS: tuple[tuple[str, Invariant | None, tuple[str, ...]], ...] = (
         Invariant.MONOTONIC_SCHEMAS,
         ("check_schema_versions", "check_current_schemas", "check_schema_steps"),
     ),
-    ("chunks", Invariant.CHUNKS_ONCE, ("check_claims", "check_claim_numbers", "check_superseded")),
+    (
+        "chunks",
+        Invariant.CHUNKS_ONCE,
+        ("check_claims", "check_claim_numbers", "check_superseded", "check_landed"),
+    ),
+    ("the audit log", Invariant.APPEND_ONLY_LINEAGE, ("check_audit",)),
     ("snapshots", Invariant.ATOMIC_SNAPSHOTS, ("check_sidecars", "check_revisions")),
     ("revocation epochs", Invariant.BOUNDED_REVOCATION, ("check_epochs",)),
 )
 # What a trigger watches over, by the beginning of its name.
 _WATCHED: tuple[tuple[str, Invariant], ...] = (
     ("lineage", Invariant.APPEND_ONLY_LINEAGE),
+    ("audit", Invariant.APPEND_ONLY_LINEAGE),
     ("schema_history", Invariant.MONOTONIC_SCHEMAS),
     ("table_schema", Invariant.MONOTONIC_SCHEMAS),
     ("pipeline_chunks", Invariant.CHUNKS_ONCE),

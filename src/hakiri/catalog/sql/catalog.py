@@ -7,7 +7,9 @@ from types import MappingProxyType, TracebackType
 from typing import ClassVar, Self
 
 from hakiri.catalog.contract.upkeep import Breach, CatalogInfo, Divergences
+from hakiri.catalog.sql.audit import SqlAudit
 from hakiri.catalog.sql.breaches import find_breaches
+from hakiri.catalog.sql.budgets import SqlBudgets
 from hakiri.catalog.sql.chunks import SqlChunks
 from hakiri.catalog.sql.counters import SqlCounters
 from hakiri.catalog.sql.cursors import SqlCursors
@@ -48,6 +50,8 @@ class SqlCatalog:
         self.files = SqlFiles(database)
         self.selections = SqlSelections(database)
         self.push = SqlPushQueue(database)
+        self.audit = SqlAudit(database)
+        self.budgets = SqlBudgets(database)
 
     def number(self, name: str, count: int = 1) -> int:
         return self._counters.number(name, count)

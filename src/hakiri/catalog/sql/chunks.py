@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 
 from hakiri.catalog.contract.chunks import Chunk, ChunkStatus, ChunkTally, NewChunk
+from hakiri.catalog.contract.deciders import check_decider
+from hakiri.catalog.sql.audit import add_entry
 from hakiri.catalog.sql.database import Database, Row, Transaction, built, listed, moment_or_none
 from hakiri.catalog.sql.pipelines import lock_pipeline
-from hakiri.catalog.sql.tables import bump_revision
-from hakiri.core.ids import ChunkId, PipelineId
+from hakiri.catalog.sql.tables import bump_revision, lock_tables
+from hakiri.core.canonical import canonical_json
+from hakiri.core.ids import ChunkId, PipelineId, TableName
 
+MANY_CHUNKS = 1000
 _PLANNED = ("pipeline_id", "chunk_id", "table_name", "predicate", "status", "supersedes")
 
 
@@ -25,17 +30,19 @@ class SqlChunks:
         planned = tuple(chunks)
 
         def work(tx: Transaction) -> int:
-            first = lock_pipeline(tx, pipeline, now)["last_chunk"] + 1
+            first = ChunkId(lock_pipeline(tx, pipeline, now)["last_chunk"] + 1)
             if tx.one("plan", pipeline=pipeline, plan=plan) is not None:
                 return 0
             tx.run("add_plan", pipeline=pipeline, plan=plan, chunks=len(planned), now=now)
-            rows = (
-                (pipeline, chunk_id, chunk.table, chunk.predicate, ChunkStatus.PENDING, None)
-                for chunk_id, chunk in enumerate(planned, first)
-            )
-            return tx.fill("pipeline_chunks", _PLANNED, rows) if planned else 0
+            added = _add(tx, pipeline, first, planned) if planned else 0
+            if added >= MANY_CHUNKS:
+                tx.run("learn_chunks")
+            return added
 
         return self._database.write(work)
+
+    def is_planned(self, pipeline: PipelineId, plan: str) -> bool:
+        return self._database.one("plan", pipeline=pipeline, plan=plan) is not None
 
     def reopen(self, pipeline: PipelineId, chunks: Sequence[ChunkId], now: datetime) -> int:
         return self._change("reopen_chunks", pipeline, chunks, now)
@@ -44,30 +51,56 @@ class SqlChunks:
         return self._change("skip_chunks", pipeline, chunks, now)
 
     def supersede(
-        self, pipeline: PipelineId, chunks: Sequence[ChunkId], reason: str, now: datetime
+        self,
+        pipeline: PipelineId,
+        chunks: Sequence[ChunkId],
+        reason: str,
+        now: datetime,
+        *,
+        into: Sequence[NewChunk] | None = None,
+        by: str | None = None,
     ) -> tuple[ChunkId, ...]:
+        if into is not None and not into:
+            raise ValueError("chunks are superseded by one chunk or more, not by none")
+        if by is not None:
+            check_decider(by)
+
         def work(tx: Transaction) -> tuple[ChunkId, ...]:
-            first = lock_pipeline(tx, pipeline, now)["last_chunk"] + 1
+            first = ChunkId(lock_pipeline(tx, pipeline, now)["last_chunk"] + 1)
             done = tx.all("done_chunks", pipeline=pipeline, chunks=_listed(chunks))
             if not done:
                 return ()
-            rows = (
-                (
-                    pipeline,
-                    chunk_id,
-                    old["table_name"],
-                    old["predicate"],
-                    ChunkStatus.PENDING,
-                    old["chunk_id"],
-                )
-                for chunk_id, old in enumerate(done, first)
+            tables = sorted({old["table_name"] for old in done})
+            lock_tables(tx, tables)
+            old_ids = [ChunkId(old["chunk_id"]) for old in done]
+            planned = into or [NewChunk(table=old["table_name"], predicate=old["predicate"]) for old in done]
+            new_ids = tuple(ChunkId(first + position) for position in range(len(planned)))
+            successors = [new_ids[-1]] * len(done) if into else new_ids
+            # Of several that one supersedes, it knows the first.
+            known = dict(zip(reversed(successors), reversed(old_ids), strict=True))
+            _add(tx, pipeline, first, planned, known)
+            tx.run(
+                "supersede_chunks",
+                pipeline=pipeline,
+                chunks=listed("chunk", zip(old_ids, successors, strict=True)),
+                count=len(done),
+                reason=reason,
             )
-            tx.fill("pipeline_chunks", _PLANNED, rows)
-            old_ids = _listed(old["chunk_id"] for old in done)
-            tx.run("supersede_chunks", pipeline=pipeline, chunks=old_ids, reason=reason)
-            for table in sorted({old["table_name"] for old in done}):
+            for table in tables:
                 bump_revision(tx, table)
-            return tuple(ChunkId(first + position) for position in range(len(done)))
+            if by is not None:
+                add_entry(
+                    tx,
+                    by,
+                    "rewind",
+                    now,
+                    pipeline=pipeline,
+                    table=tables[0] if len(tables) == 1 else None,
+                    before=canonical_json(old_ids),
+                    after=canonical_json(new_ids),
+                    reason=reason,
+                )
+            return new_ids
 
         return self._database.write(work)
 
@@ -87,6 +120,21 @@ class SqlChunks:
         rows = self._database.all(name, pipeline=pipeline, status=status, after=after or 0, limit=limit)
         return tuple(_chunk(row) for row in rows)
 
+    def recent(self, pipeline: PipelineId, *, limit: int = 50) -> tuple[Chunk, ...]:
+        rows = self._database.all("recent_chunks", pipeline=pipeline, limit=limit)
+        return tuple(_chunk(row) for row in rows)
+
+    def landed(
+        self, table: TableName, *, after: tuple[PipelineId, ChunkId] | None = None, limit: int = 1000
+    ) -> tuple[Chunk, ...]:
+        pipeline, chunk = after or ("", 0)
+        rows = self._database.all("landed_chunks", table=table, pipeline=pipeline, chunk=chunk, limit=limit)
+        return tuple(_chunk(row) for row in rows)
+
+    def version(self, table: TableName) -> int:
+        row = self._database.one("landed", table=table)
+        return 0 if row is None else row["landed"]
+
     def tally(self, pipeline: PipelineId) -> ChunkTally:
         row = self._database.one("pipeline", pipeline=pipeline)
         if row is None:
@@ -100,6 +148,28 @@ class SqlChunks:
             return tx.run(name, pipeline=pipeline, chunks=_listed(chunks))
 
         return self._database.write(work)
+
+
+def _add(
+    tx: Transaction,
+    pipeline: PipelineId,
+    first: ChunkId,
+    planned: Sequence[NewChunk],
+    superseded: Mapping[ChunkId, ChunkId] = MappingProxyType({}),
+) -> int:
+    """Add pending chunks with ids from `first` on; those that supersede another know which."""
+    rows = (
+        (
+            pipeline,
+            chunk_id,
+            chunk.table,
+            chunk.predicate,
+            ChunkStatus.PENDING,
+            superseded.get(ChunkId(chunk_id)),
+        )
+        for chunk_id, chunk in enumerate(planned, first)
+    )
+    return tx.fill("pipeline_chunks", _PLANNED, rows)
 
 
 def _listed(chunks: Iterable[ChunkId]) -> str:
@@ -128,4 +198,5 @@ def _chunk(row: Row) -> Chunk:
         error_kind=row["error_kind"],
         error_message=row["error_msg"],
         superseded_by=row["superseded_by"],
+        reason=row["reason"],
     )

@@ -6,8 +6,10 @@ from dataclasses import replace
 from datetime import datetime
 
 from hakiri.catalog.contract.cursors import Cursor
+from hakiri.catalog.contract.deciders import check_decider
 from hakiri.catalog.contract.leases import Lease
 from hakiri.catalog.contract.runs import RunStatus
+from hakiri.catalog.sql.audit import add_entry
 from hakiri.catalog.sql.database import Database, Row, Transaction, moment, sure
 from hakiri.catalog.sql.pipelines import lock_pipeline, lock_pipeline_under
 from hakiri.core.cursors import CursorKind
@@ -38,11 +40,30 @@ class SqlCursors:
         run: RunId,
         now: datetime,
         under: Lease | None = None,
+        audit_by: str | None = None,
+        reason: str | None = None,
     ) -> Cursor:
+        if audit_by is not None:
+            check_decider(audit_by)
+
         def work(tx: Transaction) -> Cursor:
             lock_pipeline_under(tx, pipeline, under, now)
+            before = None if audit_by is None else tx.one("cursor", pipeline=pipeline, table=table)
             cursor = Cursor(pipeline=pipeline, table=table, value=value, run=run, seq=0, updated_at=now)
-            return _write_newest(tx, cursor)
+            written = _write_newest(tx, cursor)
+            if audit_by is not None:
+                add_entry(
+                    tx,
+                    audit_by,
+                    "cursor",
+                    now,
+                    pipeline=pipeline,
+                    table=table,
+                    before=None if before is None else before["cursor_json"],
+                    after=value,
+                    reason=reason,
+                )
+            return written
 
         return self._database.write(work)
 

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
+from hakiri.catalog.contract.deciders import check_decider
 from hakiri.catalog.contract.leases import Lease
-from hakiri.catalog.contract.pipelines import Phase, PipelineState
+from hakiri.catalog.contract.pipelines import AppliedSpec, Decision, Failure, Phase, PipelineState
 from hakiri.catalog.errors import LeaseLost, LeaseRequired, PhaseMoved
-from hakiri.catalog.sql.database import Database, Row, Transaction, built, moment, sure
+from hakiri.catalog.sql.audit import add_entry
+from hakiri.catalog.sql.database import (
+    Database,
+    Row,
+    Transaction,
+    built,
+    legible,
+    moment,
+    moment_or_none,
+    sure,
+)
+from hakiri.core.canonical import canonical_json
 from hakiri.core.cursors import UNDECLARED_KIND, CursorKind
-from hakiri.core.ids import EPOCH, NodeId, PipelineId, fresh_nonce
+from hakiri.core.ids import EPOCH, NodeId, PipelineId, RunId, fresh_nonce
+
+_SETTLING = {Decision.RETRY: "reopen_failed_chunks", Decision.SKIP: "skip_failed_chunks"}
 
 
 def lock_pipeline(tx: Transaction, pipeline: PipelineId, now: datetime) -> Row:
@@ -35,9 +53,15 @@ def lock_pipeline_under(tx: Transaction, pipeline: PipelineId, under: Lease | No
 
 
 def acquire_lease(
-    tx: Transaction, pipeline: PipelineId, node: NodeId, now: datetime, ttl: timedelta
+    tx: Transaction,
+    pipeline: PipelineId,
+    node: NodeId,
+    now: datetime,
+    ttl: timedelta,
+    *,
+    run: RunId | None = None,
 ) -> Lease | None:
-    """Take the lease of a pipeline whose row is locked, or None while anyone holds it."""
+    """Take the lease of a pipeline whose row is locked, for a run or not; None while anyone holds it."""
     stored = tx.one("lease", pipeline=pipeline)
     if stored is not None and moment(stored["expires_at"]) > now:
         return None
@@ -48,6 +72,7 @@ def acquire_lease(
         until=now + ttl,
         nonce=fresh_nonce(),
         now=now,
+        run=run,
     )
     return _lease(sure(taken))
 
@@ -73,6 +98,59 @@ class SqlPipelines:
             if row["phase"] != expected:
                 raise PhaseMoved(pipeline, expected, row["phase"])
             return _state(sure(tx.one("move_pipeline", pipeline=pipeline, phase=to, now=now)))
+
+        return self._database.write(work)
+
+    def fail(self, pipeline: PipelineId, failure: Failure, now: datetime) -> PipelineState:
+        kept = replace(failure, kind=legible(failure.kind) or "", message=legible(failure.message) or "")
+
+        def work(tx: Transaction) -> PipelineState:
+            lock_pipeline(tx, pipeline, now)
+            return _state(sure(tx.one("fail_pipeline", pipeline=pipeline, failure=kept.as_json, now=now)))
+
+        return self._database.write(work)
+
+    def decide(self, pipeline: PipelineId, decision: Decision, by: str, now: datetime) -> bool:
+        check_decider(by)
+
+        def work(tx: Transaction) -> bool:
+            failure = lock_pipeline(tx, pipeline, now)["failure"]
+            if failure is None:
+                return False
+            chunks = tx.run(_SETTLING[decision], pipeline=pipeline)
+            tx.one("fail_pipeline", pipeline=pipeline, failure=None, now=now)
+            after = canonical_json({"chunks": chunks})
+            add_entry(tx, by, decision, now, pipeline=pipeline, before=failure, after=after)
+            return True
+
+        return self._database.write(work)
+
+    def note_applied(
+        self, pipeline: PipelineId, spec_json: str, spec_hash: str, now: datetime
+    ) -> AppliedSpec:
+        def work(tx: Transaction) -> AppliedSpec:
+            lock_pipeline(tx, pipeline, now)
+            known = built(_applied, tx.one("applied", pipeline=pipeline))
+            same = (spec_json, spec_hash, None)
+            if known is not None and (known.spec_json, known.spec_hash, known.retired_at) == same:
+                return known
+            noted = tx.one(
+                "note_applied", pipeline=pipeline, spec_json=spec_json, spec_hash=spec_hash, now=now
+            )
+            return _applied(sure(noted))
+
+        return self._database.write(work)
+
+    def applied(self, pipeline: PipelineId) -> AppliedSpec | None:
+        return built(_applied, self._database.one("applied", pipeline=pipeline))
+
+    def all_applied(self) -> tuple[AppliedSpec, ...]:
+        return tuple(_applied(row) for row in self._database.all("all_applied"))
+
+    def retire(self, pipeline: PipelineId, now: datetime) -> bool:
+        def work(tx: Transaction) -> bool:
+            lock_pipeline(tx, pipeline, now)
+            return tx.run("retire", pipeline=pipeline, now=now) > 0
 
         return self._database.write(work)
 
@@ -152,4 +230,25 @@ def _state(row: Row) -> PipelineState:
         kind=CursorKind(row["cursor_kind"]),
         phase=Phase(row["phase"]),
         updated_at=moment(row["updated_at"]),
+        failure=None if row["failure"] is None else _failure(json.loads(row["failure"])),
+    )
+
+
+def _failure(stored: Mapping[str, Any]) -> Failure:
+    return Failure(
+        run=stored["run"],
+        kind=stored["kind"],
+        message=stored["message"],
+        at=moment(stored["at"]),
+        spec_hash=stored["spec_hash"],
+    )
+
+
+def _applied(row: Row) -> AppliedSpec:
+    return AppliedSpec(
+        pipeline=row["pipeline_id"],
+        spec_json=row["spec_json"],
+        spec_hash=row["spec_hash"],
+        applied_at=moment(row["applied_at"]),
+        retired_at=moment_or_none(row["retired_at"]),
     )

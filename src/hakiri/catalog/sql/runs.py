@@ -41,7 +41,7 @@ class SqlRuns:
             kind = CursorKind(lock_pipeline(tx, pipeline, now)["cursor_kind"])
             if tx.one("run", run=run) is not None:
                 raise RunExists(run)
-            lease = acquire_lease(tx, pipeline, node, now, ttl) if kind.needs_lease else None
+            lease = acquire_lease(tx, pipeline, node, now, ttl, run=run) if kind.needs_lease else None
             is_skipped = kind.needs_lease and lease is None
             started = Run(
                 run=run,
@@ -80,6 +80,10 @@ class SqlRuns:
     ) -> tuple[Run, ...]:
         name = "latest_runs" if pipeline is None else "latest_runs_of_pipeline"
         rows = self._database.all(name, pipeline=pipeline, before=before, limit=limit)
+        return tuple(_run(row) for row in rows)
+
+    def abandoned(self, pipeline: PipelineId, now: datetime, *, ttl: timedelta) -> tuple[Run, ...]:
+        rows = self._database.all("abandoned_runs", pipeline=pipeline, now=now, started_before=now - ttl)
         return tuple(_run(row) for row in rows)
 
     def adopt(self, run: Run, now: datetime) -> bool:

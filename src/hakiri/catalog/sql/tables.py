@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from hakiri.catalog.sql.database import Transaction, sure
 from hakiri.core.ids import TableName
 
@@ -16,6 +18,12 @@ def lock_table(tx: Transaction, table: TableName) -> int:
         tx.run("add_table", table=table)
         row = sure(tx.one("lock_table", table=table))
     return int(row["revision"])
+
+
+def lock_tables(tx: Transaction, tables: Iterable[TableName]) -> None:
+    """Lock several tables, each once, in their order."""
+    for table in sorted(set(tables)):
+        lock_table(tx, table)
 
 
 def bump_revision(tx: Transaction, table: TableName) -> int:

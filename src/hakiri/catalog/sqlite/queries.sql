@@ -34,6 +34,50 @@ UPDATE main.pipeline_chunks
                             WHERE pipeline_id = :pipeline AND status = 'running' AND leased_until > :now))
 RETURNING *;
 
+-- next_seqs --
+-- The next numbers, in their order. The store counts them on when they are written, as above.
+WITH RECURSIVE ahead (step) AS (SELECT 1 UNION ALL SELECT step + 1 FROM ahead WHERE step < :count)
+SELECT last + step AS seq FROM main.counter, ahead WHERE name = 'claim' ORDER BY step;
+
+-- first_open_table --
+SELECT table_name
+  FROM (SELECT * FROM (SELECT chunk_id, table_name FROM main.pipeline_chunks
+                        WHERE pipeline_id = :pipeline AND status = 'pending'
+                        ORDER BY chunk_id LIMIT 1)
+        UNION ALL
+        SELECT * FROM (SELECT chunk_id, table_name FROM main.pipeline_chunks
+                        WHERE pipeline_id = :pipeline AND status = 'running' AND leased_until <= :now
+                        ORDER BY chunk_id LIMIT 1))
+ ORDER BY chunk_id LIMIT 1;
+
+-- first_open_table_of --
+-- Only tables of a list. The lowest pending chunk of each is found by itself, however many wait.
+SELECT table_name
+  FROM (SELECT (SELECT min(chunk_id) FROM main.pipeline_chunks
+                 WHERE pipeline_id = :pipeline AND table_name = listed.value ->> 0 AND status = 'pending')
+                 AS chunk_id,
+               listed.value ->> 0 AS table_name
+          FROM json_each(:tables) AS listed
+        UNION ALL
+        SELECT chunk_id, table_name FROM main.pipeline_chunks
+         WHERE pipeline_id = :pipeline AND status = 'running' AND leased_until <= :now
+           AND table_name IN (SELECT listed.value ->> 0 FROM json_each(:tables) AS listed))
+ WHERE chunk_id IS NOT NULL
+ ORDER BY chunk_id LIMIT 1;
+
+-- open_chunks --
+SELECT chunk_id
+  FROM (SELECT * FROM (SELECT chunk_id FROM main.pipeline_chunks
+                        WHERE pipeline_id = :pipeline AND table_name = :table AND status = 'pending'
+                        ORDER BY chunk_id LIMIT :limit)
+        UNION ALL
+        SELECT chunk_id FROM main.pipeline_chunks
+         WHERE pipeline_id = :pipeline AND table_name = :table AND status = 'running' AND leased_until <= :now)
+ ORDER BY chunk_id LIMIT :limit;
+
+-- lock_budget --
+SELECT level, filled_at FROM main.budget WHERE name = :budget;
+
 -- claims --
 SELECT last AS claims FROM main.counter WHERE name = 'claim';
 

@@ -69,6 +69,10 @@ class Call:
         for name in ("attempt", "lease", "cursor"):
             if name in self.arguments:
                 return self.arguments[name].pipeline  # type: ignore[no-any-return]
+        if "attempts" in self.arguments:
+            return self.arguments["attempts"][0].pipeline  # type: ignore[no-any-return]
+        if "commits" in self.arguments:
+            return self.arguments["commits"][0][0].pipeline  # type: ignore[no-any-return]
         return self.arguments["pipeline"]  # type: ignore[no-any-return]
 
     def __str__(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -67,10 +67,7 @@ class ChunksModel:
     def plan(self, plan: str, chunks: Iterable[NewChunk], now: datetime) -> tuple[ChunksModel, int]:
         if plan in self.plans:
             return self, 0
-        added = tuple(
-            self._planned(ChunkId(chunk_id), chunk.table, chunk.predicate)
-            for chunk_id, chunk in enumerate(chunks, len(self.held) + 1)
-        )
+        added = self._planned_all(chunks)
         return replace(self, plans=self.plans | {plan}, held=self.held + added), len(added)
 
     def reopen(self, chunks: Sequence[ChunkId], now: datetime) -> tuple[ChunksModel, int]:
@@ -86,15 +83,23 @@ class ChunksModel:
         chunks: Sequence[ChunkId],
         reason: str,
         now: datetime,
+        *,
+        into: Sequence[NewChunk] | None = None,
+        by: str | None = None,
     ) -> tuple[ChunksModel, tuple[ChunkId, ...]]:
+        old = [
+            held for held in self.held if held.chunk.chunk in chunks and held.chunk.status is ChunkStatus.DONE
+        ]
+        if not old:
+            return self, ()
+        copies = [NewChunk(table=held.chunk.table, predicate=held.chunk.predicate) for held in old]
+        added = self._planned_all(copies if into is None else into)
+        new = [held.chunk.chunk for held in added]
         model = self
-        for old in self.held:
-            if old.chunk.chunk in chunks and old.chunk.status is ChunkStatus.DONE:
-                new = self._planned(ChunkId(len(model.held) + 1), old.chunk.table, old.chunk.predicate)
-                kept = replace(old.chunk, status=ChunkStatus.SUPERSEDED, superseded_by=new.chunk.chunk)
-                model = model._with(replace(old, chunk=kept))
-                model = replace(model, held=(*model.held, new))
-        return model, tuple(held.chunk.chunk for held in model.held[len(self.held) :])
+        for held, successor in zip(old, new if into is None else new[-1:] * len(old), strict=True):
+            kept = replace(held.chunk, status=ChunkStatus.SUPERSEDED, superseded_by=successor, reason=reason)
+            model = model._with(replace(held, chunk=kept))
+        return replace(model, held=model.held + added), tuple(new)
 
     def get(self, chunk: ChunkId, *, seen: object = None) -> tuple[ChunksModel, Chunk | None]:
         model = self._as_seen((seen,) if isinstance(seen, Chunk) else ())
@@ -113,6 +118,11 @@ class ChunksModel:
         found = (held.chunk for held in model.held if status is None or held.chunk.status is status)
         return model, tuple(chunk for chunk in found if chunk.chunk > (after or 0))[:limit]
 
+    def recent(self, *, limit: int = 50) -> tuple[ChunksModel, tuple[Chunk, ...]]:
+        done = [held.chunk for held in self.held if held.chunk.status is ChunkStatus.DONE]
+        by_time = sorted(done, key=lambda chunk: (chunk.completed_at, chunk.chunk), reverse=True)
+        return self, tuple(by_time[:limit])
+
     def tally(self) -> tuple[ChunksModel, ChunkTally]:
         counts = Counter(held.chunk.status for held in self.held)
         done = [held.chunk for held in self.held if held.chunk.status is ChunkStatus.DONE]
@@ -126,10 +136,23 @@ class ChunksModel:
 
     def next_open(self, now: datetime, parallelism: int | None) -> HeldChunk | None:
         """What the next claim takes."""
-        worked_on = sum(held.is_worked_on(now) for held in self.held)
-        if parallelism is not None and worked_on >= parallelism:
-            return None
-        return next((held for held in self.held if held.is_open(now)), None)
+        return next(iter(self.some_open(now, 1, parallelism)), None)
+
+    def some_open(
+        self,
+        now: datetime,
+        limit: int,
+        parallelism: int | None,
+        tables: Collection[TableName] | None = None,
+    ) -> tuple[HeldChunk, ...]:
+        """What the next claim of several takes."""
+        if parallelism is not None:
+            limit = min(limit, parallelism - sum(held.is_worked_on(now) for held in self.held))
+        found = [held for held in self.held if held.is_open(now)]
+        if tables is not None:
+            found = [held for held in found if held.chunk.table in tables]
+        alike = [held for held in found if held.chunk.table == found[0].chunk.table]
+        return tuple(alike[: max(limit, 0)])
 
     def claim(
         self,
@@ -233,6 +256,12 @@ class ChunksModel:
         if held is None or not held.is_held_by(attempt):
             raise LeaseLost("the chunk", attempt.number, "another attempt has it")
         return held
+
+    def _planned_all(self, chunks: Iterable[NewChunk]) -> tuple[HeldChunk, ...]:
+        return tuple(
+            self._planned(ChunkId(chunk_id), chunk.table, chunk.predicate)
+            for chunk_id, chunk in enumerate(chunks, len(self.held) + 1)
+        )
 
     def _planned(self, chunk: ChunkId, table: TableName, predicate: str) -> HeldChunk:
         nothing = dict.fromkeys(Chunk.__slots__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -35,6 +36,7 @@ from hakiri.catalog.testing.samples import (
     tried,
 )
 from hakiri.core.cursors import CursorKind
+from hakiri.core.ids import TableName
 
 CURSOR = '{"id": 12834782}'
 
@@ -48,6 +50,7 @@ def everything(catalog: Catalog) -> object:
         catalog.schemas.current(TABLE),
         catalog.schemas.log(TABLE),
         catalog.snapshots.revision(TABLE),
+        catalog.chunks.version(TABLE),
         catalog.lineage.children(RUN),
     )
 
@@ -98,6 +101,33 @@ class CommitContract(Contract):
 
         assert catalog.cursors.all(PIPELINE) == cursor
         assert catalog.schemas.current(TABLE) == schema
+
+    def test_another_stream_is_moved_than_that_of_the_table(self, catalog: Catalog) -> None:
+        planned(catalog, 2)
+        first, second = claimed(catalog), claimed(catalog)
+        eu, us = TableName(f"{TABLE}#region=eu"), TableName(f"{TABLE}#region=us")
+
+        catalog.queue.commit(first, replace(done(cursor="1"), stream=eu), T0)
+        catalog.queue.commit(second, replace(done(cursor="2"), stream=us), T0)
+
+        assert [(cursor.table, cursor.value) for cursor in catalog.cursors.all(PIPELINE)] == [
+            (eu, "1"),
+            (us, "2"),
+        ]
+        assert catalog.cursors.get(PIPELINE, TABLE) is None
+
+    def test_a_cursor_that_moves_no_stream_is_noted_on_its_chunk_only(self, catalog: Catalog) -> None:
+        planned(catalog, 2)
+        first, second = claimed(catalog), claimed(catalog)
+        catalog.queue.commit(first, done(cursor="1"), T0)
+        before = catalog.cursors.all(PIPELINE)
+
+        catalog.queue.commit(second, replace(done(cursor="2"), moves_stream=False), T0)
+
+        chunk = catalog.chunks.get(PIPELINE, second.chunk)
+        assert chunk is not None
+        assert chunk.cursor_committed == "2"
+        assert catalog.cursors.all(PIPELINE) == before
 
     def test_another_handle_sees_a_commit_at_once(self, catalog: Catalog, opener: Opener) -> None:
         planned(catalog, 1)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from hakiri.catalog.contract.chunks import Chunk, ChunkStatus
 from hakiri.catalog.contract.cursors import Cursor
 from hakiri.catalog.contract.runs import Run, RunOutcome, RunStatus, StartedRun
 from hakiri.catalog.errors import RunEnded, RunExists, RunUnknown, SchemaMoved
 from hakiri.catalog.testing.calls import REFUSALS, Call, Refusal
-from hakiri.catalog.testing.pipeline_model import PipelineModel, new_pipeline, predict
+from hakiri.catalog.testing.decision_model import AppliedModel, AuditModel, audited, superseded
+from hakiri.catalog.testing.pipeline_model import Commit, PipelineModel, commits_of, new_pipeline, predict
 from hakiri.catalog.testing.table_model import GarbageModel, RevocationsModel, SchemasModel, SnapshotsModel
-from hakiri.core.ids import NodeId, PipelineId, RunId
+from hakiri.core.ids import ChunkId, NodeId, PipelineId, RunId, TableName
 
 _OF_PIPELINES = frozenset({"pipelines", "leases", "cursors", "chunks", "queue"})
 
@@ -26,14 +30,28 @@ class CatalogModel:
         self.garbage = GarbageModel(self.schemas.revisions)
         self.snapshots = SnapshotsModel(self.schemas.revisions, self.garbage)
         self.revocations = RevocationsModel()
+        self.applied = AppliedModel()
+        self.audit = AuditModel()
+        self._across_pipelines: dict[tuple[str, str], Callable[..., object]] = {
+            ("cursors", "adopt"): self._adopt_cursor,
+            ("chunks", "landed"): self._landed,
+            ("chunks", "version"): self._version,
+            ("pipelines", "note_applied"): self.applied.note_applied,
+            ("pipelines", "applied"): self.applied.applied,
+            ("pipelines", "retire"): self.applied.retire,
+        }
 
     def answer(self, call: Call, seen: object) -> object:
         """The answer or refusal that the contract wants; numbers and nonces are those of the answer seen."""
-        if (call.role, call.method) == ("cursors", "adopt"):
-            return self._adopt_cursor(**call.arguments)
+        across = self._across_pipelines.get((call.role, call.method))
+        if across is not None:
+            if "pipeline" in call.arguments and "now" in call.arguments:
+                self.touch(call.arguments["pipeline"], call.arguments["now"])
+            return across(**call.arguments)
         if call.role in _OF_PIPELINES:
             return self._answer_of_pipeline(call, seen)
-        arguments = {**call.arguments, **({"seen": seen} if call.method == "start" else {})}
+        numbers = {"seen": seen} if call.method == "start" or call.role == "audit" else {}
+        arguments = {**call.arguments, **numbers}
         try:
             answer: object = getattr(getattr(self, call.role), call.method)(**arguments)
         except REFUSALS as error:
@@ -54,21 +72,45 @@ class CatalogModel:
     def _answer_of_pipeline(self, call: Call, seen: object) -> object:
         before = self.pipeline(call.pipeline)
         after, answer = predict(before, call, seen)
-        if call.method == "commit" and after != before:
-            step = call.arguments["commit"].schema
+        if call.method in {"commit", "commit_some"} and after != before:
             try:
-                if step is not None:
-                    self.schemas.record(step, call.pipeline, call.arguments["now"])
+                self._take_steps(before.open_commits(commits_of(call)), call)
             except SchemaMoved as error:
                 return Refusal.of(error)
         if call.method == "supersede":
-            old = before.chunks.held
-            new = after.chunks.held
-            for table in {held.chunk.table for held in new[len(old) :]}:
+            for table in {chunk.table for chunk in superseded(before, after)}:
                 self.schemas.revisions[table] += 1
+        for entry in audited(call, before, after):
+            self.audit.note(**entry)
         if after.state is not None:
             self.pipelines[call.pipeline] = after
         return answer
+
+    def _take_steps(self, commits: Sequence[Commit], call: Call) -> None:
+        """Take the schema steps of all commits, or none of them."""
+        steps = [commit.schema for _, commit in commits if commit.schema is not None]
+        versions = Counter({table: schema.version for table, schema in self.schemas.schemas.items()})
+        for step in steps:
+            if versions[step.table] != step.based_on:
+                raise SchemaMoved(step.table, step.based_on, versions[step.table])
+            versions[step.table] += 1
+        for step in steps:
+            self.schemas.record(step, call.pipeline, call.arguments["now"])
+
+    def _landed(
+        self, table: TableName, *, after: tuple[PipelineId, ChunkId] | None = None, limit: int = 1000
+    ) -> tuple[Chunk, ...]:
+        found = [
+            held.chunk
+            for pipeline in sorted(self.pipelines)
+            for held in self.pipelines[pipeline].chunks.held
+            if held.chunk.table == table and held.chunk.winning_attempt is not None
+        ]
+        return tuple(each for each in found if after is None or (each.pipeline, each.chunk) > after)[:limit]
+
+    def _version(self, table: TableName) -> int:
+        landed = self._landed(table, limit=10**9)
+        return len(landed) + sum(chunk.status is ChunkStatus.SUPERSEDED for chunk in landed)
 
     def _adopt_cursor(self, cursor: Cursor, now: datetime) -> bool:
         model = self.touch(cursor.pipeline, now)
@@ -79,6 +121,16 @@ class CatalogModel:
             return False
         self.pipelines[cursor.pipeline] = model.with_new_cursor(cursor, None)
         return True
+
+
+def _is_worked_on(model: PipelineModel, run: Run, now: datetime) -> bool:
+    """Whether a run holds a chunk or the lease."""
+    holds_chunk = any(held.is_worked_on(now) and held.chunk.run == run.run for held in model.chunks.held)
+    lease = model.lease
+    if lease is None or model.is_released or lease.expires_at <= now:
+        return holds_chunk
+    holds_lease = lease.holder == run.node if model.lease_run is None else model.lease_run == run.run
+    return holds_chunk or holds_lease
 
 
 class RunsModel:
@@ -105,7 +157,7 @@ class RunsModel:
         lease = None
         needs_lease = model.state_at(now).kind.needs_lease
         if needs_lease:
-            model, lease = model.leases_acquire(node, now, ttl, seen=getattr(seen, "lease", None))
+            model, lease = model.leases_acquire(node, now, ttl, run=run, seen=getattr(seen, "lease", None))
             self._catalog.pipelines[pipeline] = model
         is_skipped = needs_lease and lease is None
         started = Run(
@@ -139,6 +191,18 @@ class RunsModel:
         newest_first = (self._runs[run] for run in sorted(self._runs, reverse=True))
         found = (run for run in newest_first if pipeline in (None, run.pipeline))
         return tuple(run for run in found if before is None or run.run < before)[:limit]
+
+    def abandoned(self, pipeline: PipelineId, now: datetime, *, ttl: timedelta) -> tuple[Run, ...]:
+        model = self._catalog.pipeline(pipeline)
+        found = (self._runs[run] for run in sorted(self._runs))
+        return tuple(
+            run
+            for run in found
+            if run.pipeline == pipeline
+            and run.status is RunStatus.RUNNING
+            and run.started_at + ttl < now
+            and not _is_worked_on(model, run, now)
+        )
 
     def adopt(self, run: Run, now: datetime) -> bool:
         self._catalog.touch(run.pipeline, now)

@@ -9,23 +9,30 @@ answer that no backend may give differs from the one given here. `seen` is None 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from hakiri.catalog.contract.chunks import ChunkAttempt, ChunkCommit
+from hakiri.catalog.contract.chunks import ChunkAttempt, ChunkCommit, ChunkStatus
 from hakiri.catalog.contract.cursors import Cursor
 from hakiri.catalog.contract.leases import Lease
-from hakiri.catalog.contract.pipelines import Phase, PipelineState
+from hakiri.catalog.contract.pipelines import Decision, Failure, Phase, PipelineState
 from hakiri.catalog.errors import LeaseLost, LeaseRequired, PhaseMoved
 from hakiri.catalog.testing.calls import REFUSALS, Call, Refusal
-from hakiri.catalog.testing.chunk_model import UNKNOWN_NONCE, UNKNOWN_SEQ, ChunksModel, fresh_nonce
+from hakiri.catalog.testing.chunk_model import (
+    UNKNOWN_NONCE,
+    UNKNOWN_SEQ,
+    ChunksModel,
+    HeldChunk,
+    fresh_nonce,
+)
 from hakiri.core.cursors import UNDECLARED_KIND, CursorKind
-from hakiri.core.ids import NodeId, PipelineId, RunId, TableName
+from hakiri.core.ids import ChunkId, NodeId, PipelineId, RunId, TableName
 
 FROM_THE_START = "null"
+Commit = tuple[ChunkAttempt, ChunkCommit]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +50,7 @@ class PipelineModel:
     chunks: ChunksModel
     state: PipelineState | None = None
     lease: Lease | None = None
+    lease_run: RunId | None = None
     is_released: bool = False
     cursors: tuple[HeldCursor, ...] = ()
     draws: int = 0
@@ -69,13 +77,31 @@ class PipelineModel:
         state = replace(state, phase=to, updated_at=now)
         return replace(self, state=state), state
 
+    def pipelines_fail(self, failure: Failure, now: datetime) -> tuple[PipelineModel, PipelineState]:
+        state = replace(self.state_at(now), failure=failure, updated_at=now)
+        return replace(self, state=state), state
+
+    def pipelines_decide(self, decision: Decision, by: str, now: datetime) -> tuple[PipelineModel, bool]:
+        if self.state is None or self.state.failure is None:
+            return self, False
+        failed = self.failed_chunks
+        settle = self.chunks.reopen if decision is Decision.RETRY else self.chunks.skip
+        chunks, _ = settle(failed, now)
+        return replace(self, chunks=chunks, state=replace(self.state, failure=None, updated_at=now)), True
+
     def pipelines_get(self) -> tuple[PipelineModel, PipelineState | None]:
         return self, self.state
 
     # Leases
 
     def leases_acquire(
-        self, node: NodeId, now: datetime, ttl: timedelta, *, seen: object = None
+        self,
+        node: NodeId,
+        now: datetime,
+        ttl: timedelta,
+        *,
+        run: RunId | None = None,
+        seen: object = None,
     ) -> tuple[PipelineModel, Lease | None]:
         held = self.lease
         if held is not None and not self.is_released and held.expires_at > now:
@@ -87,7 +113,7 @@ class PipelineModel:
             nonce=fresh_nonce(getattr(seen, "nonce", UNKNOWN_NONCE), held),
             expires_at=now + ttl,
         )
-        return replace(self, lease=taken, is_released=False), taken
+        return replace(self, lease=taken, lease_run=run, is_released=False), taken
 
     def leases_renew(self, lease: Lease, now: datetime, ttl: timedelta) -> tuple[PipelineModel, Lease]:
         held = self._held(lease)
@@ -125,6 +151,8 @@ class PipelineModel:
         run: RunId,
         now: datetime,
         under: Lease | None = None,
+        audit_by: str | None = None,
+        reason: str | None = None,
         seen: object = None,
     ) -> tuple[PipelineModel, Cursor]:
         self._check_lease(under)
@@ -149,12 +177,29 @@ class PipelineModel:
     ) -> tuple[PipelineModel, ChunkAttempt | None]:
         self._check_lease(under)
         held = self.chunks.next_open(now, parallelism)
-        if held is None:
-            return self, None
-        model, seq = self._drawn(seen)
-        nonce = getattr(seen, "nonce", UNKNOWN_NONCE)
-        chunks, attempt = self.chunks.claim(held, run, node, now, ttl, nonce=nonce, seq=seq, draw=model.draws)
-        return replace(model, chunks=chunks), attempt
+        return (self, None) if held is None else self._claimed(held, run, node, now, ttl, seen=seen)
+
+    def queue_claim_some(
+        self,
+        run: RunId,
+        node: NodeId,
+        now: datetime,
+        *,
+        ttl: timedelta,
+        limit: int,
+        parallelism: int | None = None,
+        under: Lease | None = None,
+        tables: Collection[TableName] | None = None,
+        seen: object = None,
+    ) -> tuple[PipelineModel, tuple[ChunkAttempt, ...]]:
+        self._check_lease(under)
+        model, attempts = self, []
+        each_seen = [*seen] if isinstance(seen, tuple) else []
+        for held in self.chunks.some_open(now, limit, parallelism, tables):
+            one_seen = each_seen.pop(0) if each_seen else None
+            model, attempt = model._claimed(held, run, node, now, ttl, seen=one_seen)
+            attempts.append(attempt)
+        return model, tuple(attempts)
 
     def queue_renew(
         self, attempt: ChunkAttempt, now: datetime, ttl: timedelta
@@ -162,25 +207,35 @@ class PipelineModel:
         chunks, renewed = self.chunks.renew(attempt, now, ttl)
         return replace(self, chunks=chunks), renewed
 
+    def queue_renew_some(
+        self, attempts: Sequence[ChunkAttempt], now: datetime, ttl: timedelta
+    ) -> tuple[PipelineModel, tuple[ChunkAttempt, ...]]:
+        model, renewed = self, []
+        for attempt in attempts:
+            try:
+                model, one = model.queue_renew(attempt, now, ttl)
+            except LeaseLost:
+                continue
+            renewed.append(one)
+        return model, tuple(renewed)
+
     def queue_commit(
         self, attempt: ChunkAttempt, commit: ChunkCommit, now: datetime, under: Lease | None = None
     ) -> tuple[PipelineModel, None]:
-        known = self.chunks.find(attempt.chunk)
-        if known is not None and known.was_won_by(attempt):
-            return self, None
-        self._check_lease(under)
-        chunks, done = self.chunks.commit(attempt, commit, now)
-        model = replace(self, chunks=chunks)
-        if done is not None and commit.cursor is not None:
-            cursor = Cursor(
-                pipeline=self.pipeline,
-                table=attempt.table,
-                value=commit.cursor,
-                run=attempt.run,
-                seq=attempt.seq,
-                updated_at=now,
-            )
-            model = model.with_cursor(cursor, done.draw)
+        return self.queue_commit_some([(attempt, commit)], now, under)
+
+    def queue_commit_some(
+        self,
+        commits: Sequence[Commit],
+        now: datetime,
+        under: Lease | None = None,
+    ) -> tuple[PipelineModel, None]:
+        open_commits = self.open_commits(commits)
+        if open_commits:
+            self._check_lease(under)
+        model = self
+        for attempt, commit in open_commits:
+            model = model._committed(attempt, commit, now)
         return model, None
 
     def queue_give_back(self, **arguments: Any) -> tuple[PipelineModel, None]:
@@ -194,6 +249,20 @@ class PipelineModel:
         return self.state or PipelineState(
             pipeline=self.pipeline, kind=UNDECLARED_KIND, phase=Phase.PLANNING, updated_at=now
         )
+
+    @property
+    def failed_chunks(self) -> tuple[ChunkId, ...]:
+        chunks = (held.chunk for held in self.chunks.held)
+        return tuple(chunk.chunk for chunk in chunks if chunk.status is ChunkStatus.FAILED)
+
+    def open_commits(self, commits: Sequence[Commit]) -> list[Commit]:
+        """Those that were not made before: once for each attempt, and not for one that has won."""
+        first: dict[str, Commit] = {}
+        for attempt, commit in commits:
+            known = self.chunks.find(attempt.chunk)
+            if known is None or not known.was_won_by(attempt):
+                first.setdefault(attempt.nonce, (attempt, commit))
+        return [*first.values()]
 
     def cursor_of(self, table: TableName) -> HeldCursor | None:
         return next((held for held in self.cursors if held.cursor.table == table), None)
@@ -212,6 +281,29 @@ class PipelineModel:
         """With a cursor that draws its number now, and so beats what is there."""
         model, seq = self._drawn(seen)
         return model.with_cursor(replace(cursor, seq=seq), model.draws)
+
+    def _claimed(
+        self, held: HeldChunk, run: RunId, node: NodeId, now: datetime, ttl: timedelta, *, seen: object
+    ) -> tuple[PipelineModel, ChunkAttempt]:
+        model, seq = self._drawn(seen)
+        nonce = getattr(seen, "nonce", UNKNOWN_NONCE)
+        chunks, attempt = self.chunks.claim(held, run, node, now, ttl, nonce=nonce, seq=seq, draw=model.draws)
+        return replace(model, chunks=chunks), attempt
+
+    def _committed(self, attempt: ChunkAttempt, commit: ChunkCommit, now: datetime) -> PipelineModel:
+        chunks, done = self.chunks.commit(attempt, commit, now)
+        model = replace(self, chunks=chunks)
+        if done is None or commit.cursor is None or not commit.moves_stream:
+            return model
+        cursor = Cursor(
+            pipeline=self.pipeline,
+            table=commit.stream or attempt.table,
+            value=commit.cursor,
+            run=attempt.run,
+            seq=attempt.seq,
+            updated_at=now,
+        )
+        return model.with_cursor(cursor, done.draw)
 
     def _check_lease(self, under: Lease | None) -> None:
         kind = UNDECLARED_KIND if self.state is None else self.state.kind
@@ -253,6 +345,14 @@ class PipelineModel:
             if held is not None and held.cursor.seq == UNKNOWN_SEQ:
                 model = model._holding(replace(held, cursor=replace(held.cursor, seq=cursor.seq)))
         return model
+
+
+def commits_of(call: Call) -> Sequence[Commit]:
+    """What a call of `commit` or `commit_some` is to commit."""
+    if call.method == "commit":
+        return [(call.arguments["attempt"], call.arguments["commit"])]
+    commits: Sequence[Commit] = call.arguments["commits"]
+    return commits
 
 
 def new_pipeline(pipeline: PipelineId) -> PipelineModel:

@@ -77,6 +77,13 @@ def planned(
     catalog.chunks.plan(pipeline, "backfill", new_chunks(count), T0)
 
 
+def planned_in(catalog: Catalog, *tables: TableName) -> None:
+    """Declare the pipeline and plan a chunk for each of the tables, in their order."""
+    catalog.pipelines.declare(PIPELINE, CursorKind.MONOTONIC, T0)
+    chunks = [NewChunk(table=table, predicate=f'"{place}"') for place, table in enumerate(tables)]
+    catalog.chunks.plan(PIPELINE, "backfill", chunks, T0)
+
+
 def claimed(
     catalog: Catalog,
     *,
@@ -90,6 +97,11 @@ def claimed(
     attempt = catalog.queue.claim(pipeline, run, node, at, ttl=ttl)
     assert attempt is not None
     return attempt
+
+
+def claimed_some(catalog: Catalog, limit: int) -> tuple[ChunkAttempt, ...]:
+    """Claim so many chunks at once, or as many as there are."""
+    return catalog.queue.claim_some(PIPELINE, RUN, ANNA, T0, ttl=TTL, limit=limit)
 
 
 def committed(catalog: Catalog, rows: int = 10) -> ChunkAttempt:

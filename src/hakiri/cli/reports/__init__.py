@@ -19,6 +19,7 @@ from hakiri.cli.reports.pipelines import (
 )
 from hakiri.cli.reports.plan import PlanReport, PreviewReport
 from hakiri.cli.reports.project import InitReport, SchemaExportReport
+from hakiri.cli.reports.runs import ApplyReport
 from hakiri.cli.reports.singer import SingerReport
 from hakiri.cli.reports.sources import (
     SourceCheckReport,
@@ -32,6 +33,7 @@ from hakiri.cli.reports.sources import (
 # By the words of the command, joined with `-`; the schema is `docs/schemas/<name>.json`.
 REPORTS: Mapping[str, type] = MappingProxyType(
     {
+        "apply": ApplyReport,
         "catalog-check": CatalogCheckReport,
         "catalog-migrate": CatalogMigrateReport,
         "catalog-status": CatalogStatusReport,
@@ -51,6 +53,7 @@ REPORTS: Mapping[str, type] = MappingProxyType(
         "pipeline-list": PipelineListReport,
         "plan": PlanReport,
         "preview": PreviewReport,
+        "run": ApplyReport,
         "schema-export": SchemaExportReport,
         "singer": SingerReport,
         "source-check": SourceCheckReport,
@@ -64,6 +67,7 @@ REPORTS: Mapping[str, type] = MappingProxyType(
 
 __all__ = [
     "REPORTS",
+    "ApplyReport",
     "CatalogCheckReport",
     "CatalogMigrateReport",
     "CatalogStatusReport",

@@ -84,13 +84,36 @@ SELECT 'claim ' || seq AS place, count(*) || ' chunks have its number' AS found
  ORDER BY seq;
 
 -- check_superseded --
+-- Of the chunks that one supersedes, it knows the first.
 SELECT 'chunk ' || old.chunk_id || ' of `' || old.pipeline_id || '`' AS place,
        'it is superseded by a chunk that does not know of it' AS found
   FROM main.pipeline_chunks AS old
+  LEFT JOIN (SELECT pipeline_id, superseded_by, min(chunk_id) AS first_chunk
+               FROM main.pipeline_chunks WHERE status = 'superseded' GROUP BY pipeline_id, superseded_by) AS alike
+    ON alike.pipeline_id = old.pipeline_id AND alike.superseded_by = old.superseded_by
   LEFT JOIN main.pipeline_chunks AS new
-    ON new.pipeline_id = old.pipeline_id AND new.chunk_id = old.superseded_by AND new.supersedes = old.chunk_id
+    ON new.pipeline_id = old.pipeline_id AND new.chunk_id = old.superseded_by
+       AND new.supersedes = alike.first_chunk
  WHERE old.status = 'superseded' AND new.chunk_id IS NULL
  ORDER BY old.pipeline_id, old.chunk_id;
+
+-- check_landed --
+SELECT 'table `' || landed.table_name || '`' AS place,
+       'the version of what landed in it is not ' || landed.version AS found
+  FROM (SELECT table_name, sum(CASE status WHEN 'superseded' THEN 2 ELSE 1 END) AS version
+          FROM main.pipeline_chunks WHERE winning_attempt IS NOT NULL GROUP BY table_name) AS landed
+  LEFT JOIN main.table_state AS state ON state.table_name = landed.table_name
+ WHERE state.landed IS NULL OR state.landed <> landed.version
+ ORDER BY landed.table_name;
+
+-- check_audit --
+SELECT 'the audit log' AS place,
+       'it has ' || entries || ' entries, numbered up to ' || highest || ', and ' || written || ' were written'
+         AS found
+  FROM (SELECT count(*) AS entries, coalesce(max(number), 0) AS highest,
+               coalesce((SELECT last FROM main.counter WHERE name = 'audit'), 0) AS written
+          FROM main.audit) AS counted
+ WHERE entries <> highest OR highest < written;
 
 -- check_revisions --
 SELECT 'table `' || snapshot.table_name || '`' AS place,

@@ -1,0 +1,102 @@
+"""What commands that run pipelines share: the ground they run on, and the board that shows them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hakiri.catalog import Catalog
+    from hakiri.cli.app import App
+    from hakiri.cli.board import Board
+    from hakiri.core.settings import Settings
+    from hakiri.manifest import Project
+    from hakiri.pipelines.events import Event
+    from hakiri.pipelines.runtime.ground import Ground
+    from hakiri.store.layout import StoreLayout
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A project with its settings, its store and its open catalog."""
+
+    project: Project
+    settings: Settings
+    layout: StoreLayout
+    catalog: Catalog
+
+
+def layout_of(app: App, settings: Settings, project: Project) -> StoreLayout:
+    """Where the project's store is."""
+    from hakiri.store.layout import StoreLayout
+
+    return StoreLayout(app.project_dir / settings.context.path / project.name)
+
+
+@contextmanager
+def open_place(app: App) -> Iterator[Place]:
+    """The project, with the catalog open, made or brought up to date if need be."""
+    from hakiri.cli.project import catalog_place_of, project_of, settings_of
+
+    project = project_of(app)
+    settings = settings_of(app, project)
+    with catalog_place_of(app, settings, project).open(migrated_at=app.clock.now()) as catalog:
+        yield Place(
+            project=project, settings=settings, layout=layout_of(app, settings, project), catalog=catalog
+        )
+
+
+@contextmanager
+def open_ground(app: App, place: Place, *, pipelines: Sequence[str]) -> Iterator[tuple[Ground, Board]]:
+    """Where pipelines run. Nothing of Spark is started before somebody needs it."""
+    from hakiri.cli.board import Board
+    from hakiri.cli.spark import engine_of
+    from hakiri.core.ids import NodeId, PipelineId, fresh_entropy
+    from hakiri.engine import address_for_tasks, session
+    from hakiri.pipelines.runtime.ground import Ground
+    from hakiri.pipelines.runtime.sessions import Sessions
+    from hakiri.pipelines.tracing import TelemetryListener
+    from hakiri.telemetry import open_telemetry, otlp_of, trace_id_of
+
+    settings, project = place.settings, place.project
+    engine = engine_of(app, settings)
+    name = settings.runtime.node or os.uname().nodename
+    board = Board(app.console, app.clock, pipelines=[PipelineId(each) for each in pipelines])
+    telemetry = open_telemetry(
+        project=project.name,
+        traces=place.layout.root / "traces",
+        otlp=otlp_of(app.env),
+        clock=app.clock,
+        tell=app.console.warn,
+    )
+    with (
+        telemetry,
+        Sessions(lambda: session(engine, board, project=project.root)) as sessions,
+        board,
+    ):
+        traced = TelemetryListener(telemetry)
+
+        def listen(event: Event) -> None:
+            traced(event)
+            board(event)
+
+        yield (
+            Ground(
+                project=project,
+                layout=place.layout,
+                catalog=place.catalog,
+                sessions=sessions,
+                node=NodeId(f"{name}-{fresh_entropy()[:3].hex()}"),
+                env=app.env,
+                clock=app.clock,
+                listen=listen,
+                lease=settings.runtime.lease.after(app.clock.now()) - app.clock.now(),
+                advertised=address_for_tasks(engine.config),
+                trace_of=trace_id_of,
+                chunks_at_once=settings.runtime.max_parallel_chunks,
+            ),
+            board,
+        )

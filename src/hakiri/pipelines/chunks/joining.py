@@ -1,0 +1,27 @@
+"""How many small neighbours share one Spark job, so that starting jobs does not cost more than the work."""
+
+from __future__ import annotations
+
+FIRST_GROUP = 4
+MOST_JOINED = 32
+SHORT_SECONDS = 1.5
+LONG_SECONDS = 8.0
+
+
+def group_cap(parallelism: int | None) -> int:
+    """The most chunks in one job: no more at once than the operator allows."""
+    return MOST_JOINED if parallelism is None else max(1, parallelism)
+
+
+def first_group(cap: int) -> int:
+    """How many chunks the first job takes, when nobody knows yet how long one is."""
+    return max(1, min(FIRST_GROUP, cap))
+
+
+def next_group(previous: int, seconds: float, cap: int) -> int:
+    """How many chunks the next job takes, after one of `previous` chunks took so many seconds."""
+    if seconds < SHORT_SECONDS:
+        previous *= 2
+    elif seconds > LONG_SECONDS:
+        previous //= 2
+    return max(1, min(previous, cap))

@@ -1,0 +1,58 @@
+"""What is refused about the columns and keys of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hakiri.core.errors import ExitCode, HakiriError
+
+
+class SchemaIncompatible(HakiriError):
+    """What a pipeline brings does not fit the table, and nobody has decided what to do about it."""
+
+    code = "pipelines.schema_incompatible"
+
+    def __init__(self, table: str, pipeline: str, problems: Sequence[str], ways_out: Sequence[str]) -> None:
+        self.table, self.pipeline, self.problems = table, pipeline, tuple(problems)
+        super().__init__(
+            f"table `{table}` cannot take what pipeline `{pipeline}` brings now: {'; '.join(problems)}",
+            hint="; ".join(ways_out),
+        )
+
+
+class KeyImpossible(HakiriError):
+    """Columns that cannot be the primary key of a table."""
+
+    code = "pipelines.key_impossible"
+    exit_code = ExitCode.USAGE
+
+    def __init__(self, problem: str, known: Sequence[str]) -> None:
+        super().__init__(
+            f"these columns cannot be a primary key: {problem}", hint=f"choose among {', '.join(known)}"
+        )
+
+
+class SchemasDiverged(HakiriError):
+    """Two histories of one table that cannot be made one without a choice."""
+
+    code = "pipelines.schemas_diverged"
+
+    def __init__(self, table: str, problems: Sequence[str], hint: str) -> None:
+        self.table, self.problems = table, tuple(problems)
+        super().__init__(
+            f"the two schemas of table `{table}` do not go together: {'; '.join(problems)}", hint=hint
+        )
+
+
+class NoSchemaYet(HakiriError):
+    """A table that has no schema in the catalog."""
+
+    code = "pipelines.no_schema_yet"
+    exit_code = ExitCode.USAGE
+
+    def __init__(self, table: str, location: str) -> None:
+        self.table = table
+        super().__init__(
+            f"table `{table}` has no schema in the catalog `{location}`",
+            hint="run a pipeline that fills it first",
+        )

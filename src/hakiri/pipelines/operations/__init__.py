@@ -1,0 +1,1 @@
+"""What an operator does to pipelines, beside running them: look, decide, rewind, and move cursors."""

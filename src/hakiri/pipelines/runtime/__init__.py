@@ -1,0 +1,1 @@
+"""Running pipelines: what is claimed, read, written and committed, and by whom."""

@@ -1,0 +1,166 @@
+"""Making it so: which pipelines have something to do, and running them side by side."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+from hakiri.catalog.contract.runs import RunOutcome, RunStatus
+from hakiri.core.errors import HakiriError
+from hakiri.core.ids import NodeId, PipelineId, TableName
+from hakiri.manifest import PipelineSpec
+from hakiri.pipelines.errors import LeaseHeldElsewhere, WaitsForDecision
+from hakiri.pipelines.events import Published
+from hakiri.pipelines.needs import Need, need_of
+from hakiri.pipelines.runtime.ground import Ground
+from hakiri.pipelines.runtime.keeper import LeaseKeeper
+from hakiri.pipelines.runtime.nodes import bury_dead_nodes, known_node
+from hakiri.pipelines.runtime.publishing import Publishing
+from hakiri.pipelines.runtime.runs import PipelineRun, RunResult, Shop
+from hakiri.pipelines.runtime.slots import Slots
+from hakiri.pipelines.runtime.steps import Step
+from hakiri.store.publishing import Publisher
+
+# How many pipelines one process has under way; their chunks share its slots.
+PIPELINES_AT_ONCE = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applied:
+    """What became of one pipeline. There is no result if it was left alone, or could not be started."""
+
+    pipeline: str
+    need: Need
+    result: RunResult | None = None
+    error: HakiriError | None = None
+
+
+def apply_project(ground: Ground, *, only: str | None = None) -> list[Applied]:
+    """Bring every pipeline, or one, to what the manifest says; those that are up to date are left alone."""
+    now = ground.clock.now()
+    specs = [spec for spec in ground.project.pipelines if only in (None, spec.id)]
+    needs = {spec.id: need_of(ground.catalog, spec, ground.project.root, now) for spec in specs}
+    if only is None:
+        _retire_the_gone(ground, now)
+    working = [spec for spec in specs if needs[spec.id].is_work]
+    done: dict[str, Applied] = {}
+    if working:
+        ticking = {spec.id for spec in working if needs[spec.id] is Need.DUE}
+        with open_shop(ground) as shop:
+            for applied in run_pipelines(shop, working, needs, ticking):
+                done[applied.pipeline] = applied
+    return [done.get(spec.id) or _left_alone(ground, spec, needs[spec.id]) for spec in specs]
+
+
+def run_now(ground: Ground, spec: PipelineSpec) -> Applied:
+    """One run of one pipeline because somebody asked. A failed one waits for a decision all the same."""
+    need = need_of(ground.catalog, spec, ground.project.root, ground.clock.now())
+    if need is Need.WAITS:
+        return _left_alone(ground, spec, need)
+    with open_shop(ground) as shop:
+        (applied,) = run_pipelines(shop, [spec], {spec.id: Need.ASKED}, {spec.id})
+    return applied
+
+
+def _left_alone(ground: Ground, spec: PipelineSpec, need: Need) -> Applied:
+    state = ground.catalog.pipelines.get(PipelineId(spec.id))
+    if need is Need.WAITS and state is not None and state.failure is not None:
+        error = WaitsForDecision(spec.id, state.failure.kind, state.failure.message)
+        return Applied(pipeline=spec.id, need=need, error=error)
+    return Applied(pipeline=spec.id, need=need)
+
+
+def _retire_the_gone(ground: Ground, now: datetime) -> None:
+    """Note which pipelines left the manifest. Their tables and their history stay."""
+    known = {spec.id for spec in ground.project.pipelines}
+    for applied in ground.catalog.pipelines.all_applied():
+        if applied.pipeline not in known and applied.retired_at is None:
+            ground.catalog.pipelines.retire(applied.pipeline, now)
+
+
+@contextmanager
+def open_shop(ground: Ground) -> Iterator[Shop]:
+    """What the runs of this process share until the block ends: leases are kept, and views are written."""
+    publisher = Publisher(ground.layout, ground.catalog)
+
+    def told(tables: tuple[TableName, ...]) -> None:
+        ground.listen(Published(tables=tables))
+
+    with (
+        known_node(ground.nodes, ground.node),
+        LeaseKeeper(ground.catalog, ground.clock, ground.lease, on_lost=lambda _: None) as keeper,
+        Publishing(publisher, ground.reached, told) as publishing,
+    ):
+        ground.reached(Step.NODE_KNOWN)
+        bury_dead_nodes(ground.nodes, lambda node: bury(ground, node))
+        yield Shop(ground=ground, keeper=keeper, publishing=publishing, slots=Slots(ground.chunks_at_once))
+
+
+def bury(ground: Ground, node: NodeId) -> None:
+    """Give back what a process had that is gone, and end its runs."""
+    now = ground.clock.now()
+    for run in ground.catalog.queue.release_node(node, now):
+        outcome = RunOutcome(
+            status=RunStatus.FAILED,
+            error_kind="abandoned",
+            error_message=f"the process of node `{node}` is gone",
+        )
+        ground.catalog.runs.end(run, outcome, now)
+
+
+def run_pipelines(
+    shop: Shop,
+    specs: Sequence[PipelineSpec],
+    needs: Mapping[str, Need],
+    ticking: Collection[str],
+    *,
+    most_chunks: int | None = None,
+) -> list[Applied]:
+    """Run them, several at once; the results are in the order of the pipelines.
+
+    Those in `ticking` also pull what is new since they were last read to the end.
+    """
+    waiting = list(enumerate(specs))
+    results: dict[int, Applied] = {}
+    raised: list[BaseException] = []
+    lock = threading.Lock()
+
+    def work() -> None:
+        while not shop.ground.stop.is_asked:
+            with lock:
+                if not waiting or raised:
+                    return
+                number, spec = waiting.pop(0)
+            try:
+                run = PipelineRun(shop=shop, spec=spec, is_tick=spec.id in ticking, most_chunks=most_chunks)
+                result = run.work()
+                applied = Applied(pipeline=spec.id, need=needs[spec.id], result=result, error=result.error)
+            except LeaseHeldElsewhere as error:
+                applied = Applied(pipeline=spec.id, need=needs[spec.id], error=error)
+            except BaseException as error:
+                with lock:
+                    raised.append(error)  # raised again below, in the thread of the caller
+                return
+            with lock:
+                results[number] = applied
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(min(PIPELINES_AT_ONCE, len(specs)))]
+    for thread in threads:
+        thread.start()
+    try:
+        for thread in threads:
+            while thread.is_alive():
+                thread.join(0.2)  # in slices, so that Ctrl-C is heard
+    except KeyboardInterrupt:
+        shop.ground.stop.ask()
+        if shop.ground.sessions.is_open:
+            shop.ground.sessions.get().interruptAll()
+        for thread in threads:
+            thread.join()
+        raise
+    if raised:
+        raise raised[0]
+    return [results[number] for number in sorted(results)]

@@ -1,0 +1,254 @@
+"""From claimed chunks of a table to committed ones: read and write them in one job, check, commit, go on."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from hakiri.catalog.contract.chunks import Chunk, ChunkAttempt, ChunkStatus, NewChunk
+from hakiri.catalog.contract.leases import Lease
+from hakiri.catalog.contract.lineage import Edge, EdgeKind
+from hakiri.core.ids import TableName
+from hakiri.engine import as_ours
+from hakiri.engine.errors import SparkUnreachable
+from hakiri.pipelines.chunks.pieces import Piece, PieceKind, reads, stream_name
+from hakiri.pipelines.chunks.wording import describe
+from hakiri.pipelines.events import ChunkCommitted
+from hakiri.pipelines.runtime.commits import Finished, Protocolist
+from hakiri.pipelines.runtime.crew import LARGEST_GROUP
+from hakiri.pipelines.runtime.ground import Ground
+from hakiri.pipelines.runtime.jobs import Assignment, Gathered, TableJob
+from hakiri.pipelines.runtime.publishing import Publishing
+from hakiri.pipelines.runtime.steps import Step
+from hakiri.pipelines.runtime.sweeping import swept
+from hakiri.pipelines.runtime.tables import TableWork
+from hakiri.pipelines.runtime.tally import RunTally
+from hakiri.store.manifests import AttemptManifest, Counts
+
+if TYPE_CHECKING:
+    from pyspark.sql.connect.session import SparkSession
+
+# How many rows of a source that is walked by its own tokens make one chunk.
+SEGMENT_ROWS = 100_000
+# How far back a chunk of the same stream is looked for, to see whether anything has changed.
+_LOOK_BACK = 50
+
+
+@dataclass(kw_only=True)
+class TableHands:
+    """Works on the chunks of one table of one run. Safe for several threads."""
+
+    ground: Ground
+    pipeline: str
+    work_on: TableWork
+    open_job: Callable[[], TableJob]
+    protocol: Protocolist
+    publishing: Publishing
+    lease: Lease | None
+    tally: RunTally
+    _job: TableJob | None = None
+    _may_join: bool | None = None
+    _is_limited: bool = True
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def largest_group(self) -> int:
+        cap = self.work_on.knobs.parallelism.value
+        most = LARGEST_GROUP if cap is None else min(cap, LARGEST_GROUP)
+        return most if most > 1 and self._joins() else 1
+
+    def describe(self, attempt: ChunkAttempt) -> str:
+        return describe(Piece.parse(attempt.predicate))
+
+    def work(self, attempts: Sequence[ChunkAttempt]) -> None:
+        job = self._opened()
+        session = job.spark
+        began, waited = self.ground.clock.monotonic(), job.waited_seconds
+        try:
+            assignments = [self._assigned(attempt) for attempt in attempts]
+            self.ground.reached(Step.JOB_STARTED)
+            gathered = self._gathered(job, assignments)
+        except Exception as error:
+            told = as_ours(error)
+            if isinstance(told, SparkUnreachable):
+                self._lose(session)
+            if told is error:
+                raise
+            raise told from error
+        self.ground.reached(Step.JOB_DONE)
+        finished = [self._finished(each) for each in gathered]
+        self.ground.reached(Step.COUNTS_AGREED)
+        self.protocol.commit(self.work_on, finished, self.lease)
+        seconds = self.ground.clock.monotonic() - began
+        self._went_on(finished, gathered, seconds, min(seconds, job.waited_seconds - waited))
+
+    def _opened(self) -> TableJob:
+        with self._lock:
+            if self._job is None:
+                self._job = self.open_job()
+            return self._job
+
+    def _lose(self, session: SparkSession) -> None:
+        self.ground.sessions.lose(session)
+        with self._lock:
+            self._job = None
+
+    def _joins(self) -> bool:
+        if self._may_join is None:
+            self._may_join = self._opened().may_join()
+        return self._may_join
+
+    def _gathered(self, job: TableJob, assignments: Sequence[Assignment]) -> list[Gathered]:
+        sweeps = [each for each in assignments if each.piece.kind is PieceKind.SWEEP]
+        if sweeps:
+            return [swept(self.ground, job, self.work_on, each) for each in assignments]
+        gathered = job.gather(assignments)
+        if not any(self._goes_on(each) and each.cursor is None for each in gathered):
+            return gathered
+        # A source that stops at the limit without saying from where to go on is read in one go.
+        self._is_limited = False
+        for each in assignments:
+            shutil.rmtree(each.folder, ignore_errors=True)
+        return job.gather([replace(each, read=replace(each.read, limit=None)) for each in assignments])
+
+    def _assigned(self, attempt: ChunkAttempt) -> Assignment:
+        piece = Piece.parse(attempt.predicate)
+        read = reads(
+            piece,
+            table=self.work_on.table.name,
+            incremental=self.work_on.cursor,
+            schema=self.work_on.table.schema,
+            limit=SEGMENT_ROWS if self._is_limited else None,
+        )
+        folder = self.ground.layout.attempt_folder(
+            table=attempt.table,
+            run=attempt.run,
+            node=attempt.node,
+            chunk=attempt.chunk,
+            number=attempt.number,
+        )
+        return Assignment(attempt=attempt, piece=piece, read=read, folder=folder)
+
+    def _finished(self, gathered: Gathered) -> Finished:
+        assignment = gathered.assignment
+        piece = assignment.piece
+        return Finished(
+            attempt=assignment.attempt,
+            folder=assignment.folder,
+            files=gathered.files,
+            quarantine=gathered.quarantine,
+            counts=Counts(
+                read=gathered.read,
+                filtered=gathered.filtered,
+                written=gathered.written,
+                quarantined=gathered.quarantined,
+            ),
+            content_sum=gathered.content_sum,
+            cursor=gathered.cursor,
+            stream=TableName(stream_name(self.work_on.store, piece.partition)),
+            moves_stream=piece.is_open and gathered.cursor is not None,
+            pass_number=piece.pass_number,
+            pass_size=piece.pass_size,
+            ends_pass=not self._goes_on(gathered),
+            is_unchanged=self._is_unchanged(gathered),
+            edges=self._edges(assignment.attempt),
+        )
+
+    def _goes_on(self, gathered: Gathered) -> bool:
+        """Whether the read was broken off by its limit, so that there is more behind its cursor."""
+        limit = gathered.assignment.read.limit
+        return limit is not None and gathered.read >= limit and not self._opened().is_native
+
+    def _is_unchanged(self, gathered: Gathered) -> bool:
+        """Whether the same piece brought the very same rows the last time, so that nothing need be added."""
+        piece = gathered.assignment.piece
+        if (
+            piece.kind not in (PieceKind.FULL, PieceKind.TAIL)
+            or self._goes_on(gathered)
+            or not gathered.written
+        ):
+            return False
+        if piece.pass_size not in (None, 1):
+            return False
+        before = self._chunk_before(gathered.assignment)
+        if before is None or before.manifest is None:
+            return False
+        manifest = AttemptManifest.parse(before.manifest)
+        return (
+            manifest.content_sum == gathered.content_sum
+            and manifest.counts.written == gathered.written
+            and not gathered.quarantined
+            and manifest.schema_fingerprint == self.work_on.fingerprint
+        )
+
+    def _chunk_before(self, assignment: Assignment) -> Chunk | None:
+        """The last done chunk that read the same bounds of the same stream."""
+        bounds = replace(assignment.piece, pass_number=None)
+        for chunk in self.ground.catalog.chunks.recent(assignment.attempt.pipeline, limit=_LOOK_BACK):
+            if chunk.table == assignment.attempt.table:
+                piece = Piece.parse(chunk.predicate)
+                if piece.partition == bounds.partition and piece.kind is not PieceKind.SWEEP:
+                    return chunk if replace(piece, pass_number=None) == bounds else None
+        return None
+
+    def _edges(self, attempt: ChunkAttempt) -> tuple[Edge, ...]:
+        """Which runs this chunk is pulled anew for, and why."""
+        tally = self.ground.catalog.chunks.tally(attempt.pipeline)
+        if not tally.superseded:
+            return ()
+        old = self.ground.catalog.chunks.page(attempt.pipeline, status=ChunkStatus.SUPERSEDED)
+        return tuple(
+            Edge(
+                child=attempt.run,
+                parent=chunk.run,
+                kind=EdgeKind.REWIND,
+                reason=chunk.reason or "",
+                at=attempt.claimed_at,
+            )
+            for chunk in old
+            if chunk.superseded_by == attempt.chunk and chunk.run is not None and chunk.run != attempt.run
+        )
+
+    def _went_on(
+        self,
+        finished: Sequence[Finished],
+        gathered: Sequence[Gathered],
+        seconds: float,
+        wait_seconds: float,
+    ) -> None:
+        """After the commit: everything here can be done again by whoever comes next."""
+        for each, one in zip(finished, gathered, strict=True):
+            if self._goes_on(one) and one.cursor is not None:
+                self._plan_follow_up(each.attempt, replace(one.assignment.piece, after=one.cursor))
+        self.publishing.mark([self.work_on.store])
+        self.tally.add(finished)
+        for each in finished:
+            self.ground.listen(self._committed(each, seconds, wait_seconds))
+
+    def _plan_follow_up(self, attempt: ChunkAttempt, piece: Piece) -> None:
+        self.ground.catalog.chunks.plan(
+            attempt.pipeline,
+            f"after-{attempt.chunk}",
+            [NewChunk(table=attempt.table, predicate=piece.text())],
+            self.ground.clock.now(),
+        )
+        self.ground.reached(Step.FOLLOW_UP_PLANNED)
+
+    def _committed(self, each: Finished, seconds: float, wait_seconds: float) -> ChunkCommitted:
+        attempt = each.attempt
+        return ChunkCommitted(
+            pipeline=attempt.pipeline,
+            run=attempt.run,
+            chunk=attempt.chunk,
+            table=attempt.table,
+            rows=0 if each.is_unchanged else each.counts.written,
+            bytes=0 if each.is_unchanged else each.bytes,
+            attempts=attempt.number,
+            started_at=attempt.claimed_at,
+            seconds=seconds,
+            wait_seconds=wait_seconds,
+            predicate=self.describe(attempt),
+            eta_seconds=self.tally.eta_seconds(self.ground.catalog.chunks.tally(attempt.pipeline)),
+        )

@@ -1,0 +1,263 @@
+"""One Spark job: the rows of some chunks of a table, from the source to files that nobody sees yet."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from hakiri.catalog.contract.chunks import ChunkAttempt
+from hakiri.pipelines.chunks.pieces import Piece
+from hakiri.pipelines.errors import CountsDisagree
+from hakiri.pipelines.expectations import Expectations
+from hakiri.pipelines.inputs import source_failure
+from hakiri.pipelines.runtime.sinks import RESULT, AttemptSinks, Report, writing
+from hakiri.sources.bridge.failures import failure_in
+from hakiri.sources.bridge.frames import Outcome, source_rows
+from hakiri.sources.bridge.landing import land
+from hakiri.sources.bridge.schemas import POSITION_COLUMN
+from hakiri.sources.contract import Cursor, NativeConnector, Read, Table
+from hakiri.sources.reading import OpenSource
+from hakiri.store.manifests import WrittenFile
+from hakiri.store.rows import Stamp
+from hakiri.store.writing import Shape
+from hakiri.transforms import failed_step, transformed
+
+if TYPE_CHECKING:
+    from pyspark.sql.connect.dataframe import DataFrame
+    from pyspark.sql.connect.proto import Relation
+    from pyspark.sql.connect.session import SparkSession
+
+# What Spark does to one row at a time, as it is called in a physical plan. Beside these, nothing may stand
+# between the reads and the writer if the rows of several chunks are to stay apart.
+_ROW_BY_ROW = frozenset({"Project", "Filter", "Generate", "BatchScan", "CollectMetrics", "InputAdapter"})
+_OPERATOR = re.compile(r"^[\s:|+\-]*(?:\*\(\d+\) )?(\w+)", re.MULTILINE)
+
+
+def _unheard(_: str) -> None:
+    return None
+
+
+def _connect(frame: Any) -> DataFrame:
+    """Spark's own types say of many methods that they leave Connect."""
+    return cast("DataFrame", frame)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """An attempt at a chunk, with what is to be read and where it is to be written."""
+
+    attempt: ChunkAttempt
+    piece: Piece
+    read: Read
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """What a job made of one assignment: files on the disk that no reader knows of."""
+
+    assignment: Assignment
+    files: tuple[WrittenFile, ...]
+    quarantine: tuple[WrittenFile, ...]
+    read: int
+    written: int
+    quarantined: int
+    content_sum: int
+    cursor: Cursor | None
+
+    @property
+    def filtered(self) -> int:
+        """How many rows the transform took away; negative when it made more of them."""
+        return self.read - self.written - self.quarantined
+
+    @property
+    def bytes(self) -> int:
+        return sum(file.bytes for file in (*self.files, *self.quarantine))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableJob:
+    """How the chunks of one table are read and written, the same for all chunks of a run."""
+
+    spark: SparkSession
+    pipeline: str
+    root: Path
+    source: OpenSource
+    table: Table
+    shape: Shape
+    plans: tuple[Relation, ...] = ()
+    references: Mapping[str, DataFrame] = field(default_factory=dict)
+    expectations: Expectations | None = None
+    is_one_file: bool = False
+    warn: Callable[[str], None] = _unheard
+    # A native connector remembers the files it has listed for the frame that is asked for next.
+    native_lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def is_native(self) -> bool:
+        return isinstance(self.source.connector, NativeConnector)
+
+    @property
+    def goes_through_spark(self) -> bool:
+        return self.is_native or bool(self.plans) or self.expectations is not None
+
+    @property
+    def waited_seconds(self) -> float:
+        """How long the source's budget has kept anybody waiting so far."""
+        return self.source.budget.waited_seconds if self.source.budget is not None else 0.0
+
+    def may_join(self) -> bool:
+        """Whether the rows of several chunks stay apart in one job. Asks Spark for the plan, not for rows."""
+        if self.is_native:
+            return False
+        if not self.goes_through_spark:
+            return True
+        with self._told():
+            read = Read(table=self.table.name, schema=self.table.schema)
+            rows = source_rows(self.spark, self.source.task, self.table, [read])
+            text = self._through(_connect(rows.frame.drop(POSITION_COLUMN)))._explain_string()  # noqa: SLF001
+        operators = _OPERATOR.findall(text.partition("== Physical Plan ==")[2])
+        return bool(operators) and set(operators) <= _ROW_BY_ROW
+
+    def gather(self, assignments: Sequence[Assignment]) -> list[Gathered]:
+        """Read and write all of them in one job. Raises the source's own errors, and CountsDisagree."""
+        sinks = self._sinks(assignments)
+        with self._told():
+            if not self.goes_through_spark:
+                return self._landed(assignments, sinks)
+            if self.is_native:
+                (only,) = assignments
+                return [self._native(only, sinks)]
+            return self._streamed(assignments, sinks)
+
+    def write_frame(self, assignment: Assignment, frame: DataFrame) -> Gathered:
+        """Write rows that come from the store itself, as they are."""
+        with self._told():
+            reports = self._written(frame, self._sinks([assignment]), is_finished=True).get(0, [])
+        rows = sum(report.rows for report in reports)
+        return self._checked(assignment, Outcome(rows=rows, cursor=None), reports)
+
+    def _sinks(self, assignments: Sequence[Assignment]) -> AttemptSinks:
+        return AttemptSinks(
+            folders=tuple(str(each.folder) for each in assignments),
+            stamps=tuple(
+                Stamp(
+                    run=each.attempt.run,
+                    pipeline=each.attempt.pipeline,
+                    seq=each.attempt.seq,
+                    ingested_at=each.attempt.claimed_at,
+                )
+                for each in assignments
+            ),
+            shape=self.shape,
+        )
+
+    def _landed(self, assignments: Sequence[Assignment], sinks: AttemptSinks) -> list[Gathered]:
+        reads = [each.read for each in assignments]
+        landed = land(self.spark, self.source.task, self.table, reads, sinks)
+        return [
+            self._checked(each, Outcome(rows=one.rows, cursor=one.cursor), [Report.parse(one.report)])
+            for each, one in zip(assignments, landed, strict=True)
+        ]
+
+    def _streamed(self, assignments: Sequence[Assignment], sinks: AttemptSinks) -> list[Gathered]:
+        reads = [each.read for each in assignments]
+        rows = source_rows(self.spark, self.source.task, self.table, reads)
+        reports = self._written(_connect(rows.frame.drop(POSITION_COLUMN)), sinks)
+        outcomes = rows.outcomes()
+        told, seen = sum(outcome.rows for outcome in outcomes), rows.rows_seen()
+        if told != seen:
+            raise CountsDisagree(self.table.name, read=told, accounted=seen)
+        return [
+            self._checked(each, outcomes[number], reports.get(number, []))
+            for number, each in enumerate(assignments)
+        ]
+
+    def _native(self, assignment: Assignment, sinks: AttemptSinks) -> Gathered:
+        from pyspark.sql import functions as F
+        from pyspark.sql.connect.observation import Observation
+
+        connector = cast("NativeConnector", self.source.connector)
+        with self.native_lock:
+            cursor = connector.cursor_after(assignment.read)
+            frame = cast("DataFrame", connector.frame(self.spark, assignment.read))
+        seen = Observation(f"read-{self.table.name}")
+        counted = _connect(frame.observe(seen, F.count(F.lit(1)).alias("rows")))
+        reports = self._written(counted, sinks)
+        outcome = Outcome(rows=int(seen.get["rows"]), cursor=cursor)
+        return self._checked(assignment, outcome, reports.get(0, []))
+
+    def _written(
+        self, frame: DataFrame, sinks: AttemptSinks, *, is_finished: bool = False
+    ) -> dict[int, list[Report]]:
+        from pyspark.sql import functions as F
+        from pyspark.sql.connect.observation import Observation
+
+        is_one_each = len(sinks.folders) > 1
+        if not is_finished:
+            frame = self._through(frame)
+        if self.is_one_file and not is_one_each:
+            frame = _connect(frame.coalesce(1))
+        given, broken = Observation(f"write-{self.table.name}"), Observation(f"expect-{self.table.name}")
+        expectations = None if is_finished else self.expectations
+        if expectations is not None:
+            frame = expectations.counted(frame, broken)
+        frame = _connect(frame.observe(given, F.count(F.lit(1)).alias("rows")))
+        result = frame.mapInArrow(writing(sinks, is_one_each=is_one_each), RESULT).toArrow().to_pylist()
+        if expectations is not None:
+            self._judged(expectations, expectations.violations(broken))
+        reports: dict[int, list[Report]] = {}
+        for row in result:
+            reports.setdefault(row["number"], []).append(Report.parse(row["report"]))
+        taken = sum(report.rows + report.quarantined for each in reports.values() for report in each)
+        if taken != int(given.get["rows"]):
+            raise CountsDisagree(self.table.name, read=int(given.get["rows"]), accounted=taken)
+        return reports
+
+    def _through(self, frame: DataFrame) -> DataFrame:
+        frame = transformed(frame, self.plans, self.references)
+        return frame if self.expectations is None else self.expectations.marked(frame)
+
+    def _judged(self, expectations: Expectations, violations: Mapping[str, int]) -> None:
+        """Tell what is only warned of, and fail for what may not be."""
+        for each in expectations.broken(violations, "warn"):
+            self.warn(f"{each.rows:,} rows of table `{self.table.name}`: expected {each.expected}")
+        expectations.require(violations)
+
+    def _checked(self, assignment: Assignment, outcome: Outcome, reports: Sequence[Report]) -> Gathered:
+        gathered = Gathered(
+            assignment=assignment,
+            files=tuple(file for report in reports for file in report.files),
+            quarantine=tuple(file for report in reports for file in report.quarantine),
+            read=outcome.rows,
+            written=sum(report.rows for report in reports),
+            quarantined=sum(report.quarantined for report in reports),
+            content_sum=sum(report.content_sum for report in reports) % (1 << 128),
+            cursor=outcome.cursor,
+        )
+        if not self.plans and gathered.filtered:
+            accounted = gathered.written + gathered.quarantined
+            raise CountsDisagree(self.table.name, read=gathered.read, accounted=accounted)
+        return gathered
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """What Spark raises as the error it came from: the author's, the source's or the store's."""
+        from pyspark.errors import PySparkException
+
+        try:
+            yield
+        except PySparkException as error:
+            told: Any = (
+                failure_in(str(error))
+                or failed_step(error, self.pipeline, self.root)
+                or source_failure(error, self.source)
+            )
+            if told is None:
+                raise
+            raise told from error

@@ -1,0 +1,189 @@
+"""Which chunks there are: the history of a table when it is new, and what is new at every tick."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from hakiri.catalog.contract.chunks import Chunk, ChunkStatus, NewChunk
+from hakiri.core.ids import PipelineId, TableName
+from hakiri.pipelines.chunks.pieces import Piece, PieceKind, stream_name
+from hakiri.pipelines.chunks.planning import plan_table
+from hakiri.pipelines.chunks.streaming import next_tail, open_edge, sweep_after
+from hakiri.pipelines.events import ChunksPlanned
+from hakiri.pipelines.runtime.ground import Ground
+from hakiri.pipelines.runtime.tables import TableWork
+from hakiri.sources.contract import Connector, Extent
+from hakiri.store.manifests import AttemptManifest
+
+_PAGE = 1000
+
+
+def plan_history(ground: Ground, pipeline: PipelineId, work: TableWork, connector: Connector) -> int:
+    """Plan the history of every stream of the table that has none yet; how many chunks were added.
+
+    Nothing is fetched but what the source can say about itself. A stream is planned once, whoever asks.
+    """
+    planned = 0
+    groups = [work.partitions] if work.is_pass else [(partition,) for partition in work.partitions]
+    for partitions in groups:
+        stream = stream_name(work.store, {} if work.is_pass else partitions[0])
+        name = f"history of {stream}"
+        if ground.catalog.chunks.is_planned(pipeline, name):
+            continue
+        one = replace(work, partitions=partitions)
+        pieces = _numbered(
+            ground, pipeline, one, plan_table(_facts(one, connector), one.knobs, ground.clock.now())
+        )
+        planned += _plan(ground, pipeline, work.store, name, pieces)
+    return planned
+
+
+def plan_tick(ground: Ground, pipeline: PipelineId, tick: str, work: TableWork, connector: Connector) -> int:
+    """Plan what is new since the last time, for every stream of the table; how many chunks were added.
+
+    `tick` names the occasion: what was planned for it already is not planned again.
+    """
+    if work.is_pass:
+        facts = _facts(work, connector)
+        pieces = _numbered(ground, pipeline, work, plan_table(facts, work.knobs, ground.clock.now()))
+    else:
+        pieces = tuple(_next(ground, pipeline, work, partition) for partition in work.partitions)
+    return _plan(ground, pipeline, work.store, f"{work.store} at {tick}", pieces)
+
+
+def plan_what_is_missing(ground: Ground, pipeline: PipelineId, work: TableWork) -> int:
+    """Plan what a crash kept somebody from planning: the next segment, and the sweep after a pass."""
+    planned = 0
+    for partition in work.partitions:
+        last = last_chunk(ground, pipeline, work.store, partition)
+        if last is None or last.manifest is None or last.status is not ChunkStatus.DONE:
+            continue
+        manifest = AttemptManifest.parse(last.manifest)
+        piece = Piece.parse(last.predicate)
+        if not manifest.ends_pass and piece.is_read_in_order and last.cursor_committed is not None:
+            after = replace(piece, after=json.loads(last.cursor_committed))
+            planned += _plan(ground, pipeline, work.store, f"after-{last.chunk}", (after,))
+    return planned + plan_sweeps(ground, pipeline, work)
+
+
+def plan_sweeps(ground: Ground, pipeline: PipelineId, work: TableWork) -> int:
+    """Plan the search for deletes after every re-read that is done and was not looked through yet."""
+    if work.spec.deletes != "missing" or not work.primary_key:
+        return 0
+    reads: dict[str, list[tuple[Piece, Chunk]]] = {}
+    for chunk in ground.catalog.chunks.recent(pipeline, limit=_PAGE):
+        if chunk.table != work.store or chunk.manifest is None or chunk.seq is None:
+            continue
+        piece = Piece.parse(chunk.predicate)
+        if AttemptManifest.parse(chunk.manifest).unchanged:
+            continue
+        if piece.kind is PieceKind.FULL:
+            reads.setdefault(f"pass {piece.pass_number}", []).append((piece, chunk))
+        elif piece.kind is PieceKind.TAIL and work.spec.lag is not None and piece.after is not None:
+            reads.setdefault(f"chunk {chunk.chunk}", []).append((piece, chunk))
+    planned = 0
+    for name, done in reads.items():
+        piece = done[0][0]
+        if piece.pass_size is not None and len(done) < piece.pass_size:
+            continue
+        since_seq = min(chunk.seq or 0 for _, chunk in done)
+        whole = replace(
+            piece, window=_reread_window(piece, work), partition={} if piece.pass_size else piece.partition
+        )
+        sweep = sweep_after(whole, since_seq)
+        planned += _plan(ground, pipeline, work.store, f"sweep of {work.store} after {name}", (sweep,))
+    return planned
+
+
+def ends_read_at(ground: Ground, pipeline: PipelineId, works: Sequence[TableWork]) -> datetime | None:
+    """When the stream that is furthest behind was last read to its end; None if none has such an end."""
+    latest: dict[str, datetime] = {}
+    for chunk in ground.catalog.chunks.recent(pipeline, limit=_PAGE):
+        piece = Piece.parse(chunk.predicate)
+        if (piece.is_open or piece.kind is PieceKind.FULL) and chunk.started_at is not None:
+            latest.setdefault(stream_name(chunk.table, piece.partition), chunk.started_at)
+    wanted = {stream_name(work.store, partition) for work in works for partition in work.partitions}
+    return min((at for stream, at in latest.items() if stream in wanted), default=None)
+
+
+def last_chunk(
+    ground: Ground, pipeline: PipelineId, table: TableName, partition: Mapping[str, str]
+) -> Chunk | None:
+    """The chunk of a stream that was completed last, among the latest ones of the pipeline."""
+    for chunk in ground.catalog.chunks.recent(pipeline, limit=_PAGE):
+        if chunk.table == table:
+            piece = Piece.parse(chunk.predicate)
+            if piece.partition == dict(partition) and piece.kind is not PieceKind.SWEEP:
+                return chunk
+    return None
+
+
+def _reread_window(piece: Piece, work: TableWork) -> Any:
+    from hakiri.sources.contract import Window
+
+    if piece.kind is not PieceKind.TAIL or work.cursor is None or piece.after is None:
+        return None
+    return Window(field=work.cursor, since=piece.after[work.cursor])
+
+
+def _next(ground: Ground, pipeline: PipelineId, work: TableWork, partition: Mapping[str, str]) -> Piece:
+    stream = TableName(stream_name(work.store, partition))
+    kept = ground.catalog.cursors.get(pipeline, stream)
+    cursor = json.loads(kept.value) if kept is not None else None
+    if work.cursor is not None and work.kind.is_cut:
+        edge = None
+        if kept is None:
+            chunks = _all_chunks(ground, pipeline, work.store)
+            edge = open_edge((Piece.parse(chunk.predicate) for chunk in chunks), partition)
+        # A cursor that somebody has reset is there, and says: from the start.
+        return next_tail(cursor or None, edge, work.spec.lag, work.cursor, partition=partition)
+    if not cursor:
+        # The source came to its end without a place to go on from: from the start again.
+        number = ground.catalog.number(_counter(pipeline, work.store))
+        return Piece(kind=PieceKind.SEGMENT, partition=dict(partition), pass_number=number)
+    last = last_chunk(ground, pipeline, work.store, partition)
+    tail = next_tail(cursor, None, None, None, partition=partition)
+    return replace(tail, pass_number=Piece.parse(last.predicate).pass_number if last is not None else None)
+
+
+def _all_chunks(ground: Ground, pipeline: PipelineId, table: TableName) -> list[Chunk]:
+    found: list[Chunk] = []
+    after = None
+    while page := ground.catalog.chunks.page(pipeline, after=after, limit=_PAGE):
+        found += [chunk for chunk in page if chunk.table == table]
+        after = page[-1].chunk
+    return found
+
+
+def _facts(work: TableWork, connector: Connector) -> Any:
+    field = work.cursor or work.hint.cursor_field
+    extent = connector.extent(work.table.name, field) if field is not None and work.kind.is_cut else Extent()
+    return work.facts(extent)
+
+
+def _numbered(
+    ground: Ground, pipeline: PipelineId, work: TableWork, pieces: tuple[Piece, ...]
+) -> tuple[Piece, ...]:
+    """Passes have numbers that grow, so that a reader knows which is the latest."""
+    if not any(piece.kind in (PieceKind.FULL, PieceKind.SEGMENT) for piece in pieces):
+        return pieces
+    number = ground.catalog.number(_counter(pipeline, work.store))
+    return tuple(replace(piece, pass_number=number) for piece in pieces)
+
+
+def _counter(pipeline: PipelineId, table: TableName) -> str:
+    return f"pass:{pipeline}:{table}"
+
+
+def _plan(
+    ground: Ground, pipeline: PipelineId, table: TableName, name: str, pieces: tuple[Piece, ...]
+) -> int:
+    chunks = [NewChunk(table=table, predicate=piece.text()) for piece in pieces]
+    added = ground.catalog.chunks.plan(pipeline, name, chunks, ground.clock.now())
+    if added:
+        ground.listen(ChunksPlanned(pipeline=pipeline, table=table, count=added))
+    return added

@@ -1,0 +1,376 @@
+"""One run of one pipeline: discover, plan what there is to read, work it off, and say how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hakiri.catalog.contract.chunks import ChunkTally
+from hakiri.catalog.contract.pipelines import Failure, Phase
+from hakiri.catalog.contract.runs import Run, RunOutcome, RunStatus, StartedRun
+from hakiri.catalog.errors import LeaseLost
+from hakiri.core.errors import HakiriError
+from hakiri.core.ids import PipelineId
+from hakiri.manifest import PipelineSpec
+from hakiri.pipelines.applied import applied_text, spec_hash
+from hakiri.pipelines.chunks.due import sla_in_force
+from hakiri.pipelines.chunks.phases import PhaseEvent, advance_phase, event_after_chunk
+from hakiri.pipelines.chunks.states import RunEvent, RunState, advance
+from hakiri.pipelines.errors import LeaseHeldElsewhere
+from hakiri.pipelines.events import Discovered, PhaseChanged, RunEnded, RunStarted, SchemaChanged
+from hakiri.pipelines.runtime.commits import Protocolist
+from hakiri.pipelines.runtime.crew import Crew
+from hakiri.pipelines.runtime.ground import Ground
+from hakiri.pipelines.runtime.hands import TableHands
+from hakiri.pipelines.runtime.keeper import LeaseKeeper
+from hakiri.pipelines.runtime.plans import (
+    ends_read_at,
+    plan_history,
+    plan_sweeps,
+    plan_tick,
+    plan_what_is_missing,
+)
+from hakiri.pipelines.runtime.publishing import Publishing
+from hakiri.pipelines.runtime.slots import Slots, WritePace
+from hakiri.pipelines.runtime.steps import Step
+from hakiri.pipelines.runtime.tables import TableWork, plans_for, prepare_table, table_job
+from hakiri.pipelines.runtime.tally import RunTally
+from hakiri.sources.reading import OpenSource, open_source
+from hakiri.store.files import LocalFiles
+
+# How long a worker waits for another that looks at a pipeline for the first time.
+_FIRST_LOOK_SECONDS = 30.0
+_LOOK_SECONDS = 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """How a run ended. `left` is what others still work on, or what a limit kept it from taking."""
+
+    pipeline: PipelineId
+    run: Run
+    phase: Phase
+    chunks: int
+    quarantined: int
+    left: ChunkTally
+    error: HakiriError | None = None
+
+    @property
+    def is_converged(self) -> bool:
+        return self.error is None and self.phase is Phase.STREAMING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shop:
+    """What the runs of one process share."""
+
+    ground: Ground
+    keeper: LeaseKeeper
+    publishing: Publishing
+    slots: Slots
+
+
+@dataclass(kw_only=True)
+class PipelineRun:
+    """One run. `is_tick`: what is new is to be pulled as well, and not only what is left of earlier plans."""
+
+    shop: Shop
+    spec: PipelineSpec
+    is_tick: bool
+    most_chunks: int | None = None
+    state: RunState = RunState.IDLE
+
+    @property
+    def ground(self) -> Ground:
+        return self.shop.ground
+
+    @property
+    def pipeline(self) -> PipelineId:
+        return PipelineId(self.spec.id)
+
+    def work(self) -> RunResult:
+        """Run it. What goes wrong with the pipeline is in the result; anything else is raised."""
+        ground = self.ground
+        started = self._start()
+        began = ground.clock.monotonic()
+        tally = RunTally(ground.clock)
+        error: HakiriError | None = None
+        status = RunStatus.FAILED
+        try:
+            if started.lease is not None:
+                self.shop.keeper.hold_pipeline(started.lease)
+            error = self._worked(started, tally)
+            status = self._status(error)
+        except HakiriError as raised:
+            error = raised
+        except BaseException:
+            self._end(started, RunStatus.PARTIAL, tally, began, None, kind="interrupted")
+            raise
+        finally:
+            self.shop.keeper.drop_pipeline(self.pipeline)
+            if started.lease is not None:
+                ground.catalog.leases.release(started.lease)
+        if error is not None and not isinstance(error, LeaseLost):
+            self._fail(started, error)
+        run = self._end(started, status, tally, began, error)
+        state = ground.catalog.pipelines.get(self.pipeline)
+        return RunResult(
+            pipeline=self.pipeline,
+            run=run,
+            phase=state.phase if state is not None else Phase.PLANNING,
+            chunks=tally.chunks,
+            quarantined=tally.quarantined,
+            left=ground.catalog.chunks.tally(self.pipeline),
+            error=error,
+        )
+
+    def _recorded(self) -> StartedRun:
+        """The run in the catalog, with the lease that its pipeline needs. Raises LeaseHeldElsewhere."""
+        ground = self.ground
+        waited = 0.0
+        while True:
+            run = ground.new_run(ground.clock)
+            started = ground.catalog.runs.start(
+                run,
+                self.pipeline,
+                ground.node,
+                ground.clock.now(),
+                ttl=ground.lease,
+                trace=ground.trace_of(run),
+            )
+            if not started.is_skipped:
+                return started
+            # Whoever runs it for the first time holds it until the kind of its cursor is known.
+            while waited < _FIRST_LOOK_SECONDS and self._phase() is Phase.PLANNING:
+                waited += _LOOK_SECONDS
+                if ground.stop.wait(_LOOK_SECONDS):
+                    break
+            state = ground.catalog.pipelines.get(self.pipeline)
+            if ground.stop.is_asked or state is None or state.kind.needs_lease:
+                lease = ground.catalog.leases.current(self.pipeline)
+                holder = lease.holder if lease is not None else "another worker"
+                raise LeaseHeldElsewhere(self.spec.id, holder)
+
+    def _start(self) -> StartedRun:
+        ground = self.ground
+        self.state = advance(self.state, RunEvent.TRIGGER)
+        started = self._recorded()
+        ground.reached(Step.RUN_RECORDED)
+        state = ground.catalog.pipelines.get(self.pipeline)
+        tally = ground.catalog.chunks.tally(self.pipeline)
+        ground.listen(
+            RunStarted(
+                pipeline=self.pipeline,
+                run=started.run.run,
+                phase=state.phase if state is not None else Phase.PLANNING,
+                chunks_total=tally.total,
+                chunks_done=tally.done,
+                at=started.run.started_at,
+            )
+        )
+        return started
+
+    def _worked(self, started: StartedRun, tally: RunTally) -> HakiriError | None:
+        """Look at the tables and work on their chunks, until nothing is left that this run may do."""
+        ground = self.ground
+        with open_source(
+            self.spec,
+            project=ground.project,
+            env=ground.env,
+            clock=ground.clock,
+            advertised=ground.advertised,
+        ) as source:
+            ground.reached(Step.SOURCE_OPENED)
+            is_tick, ticks = self.is_tick, 0
+            while True:
+                works = self._discovered(source)
+                self._planned(works, source)
+                failure, is_outdated = self._crew(started, works, source, tally)
+                if is_outdated:
+                    self.state = RunState.DISCOVERING
+                    continue
+                if failure is not None or ground.stop.is_asked or self._is_held_up():
+                    return failure
+                is_behind = self._phase() is Phase.BACKFILLING
+                if is_behind or is_tick:
+                    # What came while the history was read counts as part of it.
+                    is_tick = is_tick and is_behind
+                    ticks += 1
+                    if self._ticked(started, works, source, ticks):
+                        continue
+                if sum(plan_sweeps(ground, self.pipeline, work) for work in works):
+                    continue
+                ground.reached(Step.CHUNKS_ALL_DONE)
+                self._note_applied()
+                return None
+
+    def _discovered(self, source: OpenSource) -> list[TableWork]:
+        ground = self.ground
+        works = []
+        for table in self.spec.tables:
+            plans = plans_for(ground, self.spec, table)
+            works.append(prepare_table(ground, self.spec, source, table, plans))
+        ground.reached(Step.TABLES_DISCOVERED)
+        ground.listen(Discovered(pipeline=self.pipeline, tables=tuple(work.store for work in works)))
+        for work in works:
+            if work.evolution.changes and work.stored is not None:
+                lines = tuple(str(change) for change in work.evolution.changes)
+                ground.listen(SchemaChanged(pipeline=self.pipeline, table=work.store, changes=lines))
+        ground.reached(Step.SCHEMA_DECIDED)
+        kind = next((work.kind for work in works if work.kind.needs_lease), works[0].kind)
+        ground.catalog.pipelines.declare(self.pipeline, kind, ground.clock.now())
+        ground.reached(Step.KIND_DECLARED)
+        if self.state is RunState.DISCOVERING:
+            self.state = advance(self.state, RunEvent.SCHEMA_OK)
+        return works
+
+    def _planned(self, works: Sequence[TableWork], source: OpenSource) -> None:
+        ground = self.ground
+        planned = 0
+        for work in works:
+            planned += plan_history(ground, self.pipeline, work, source.connector)
+            planned += plan_what_is_missing(ground, self.pipeline, work)
+        if planned:
+            ground.reached(Step.BACKFILL_PLANNED)
+        phase = self._phase()
+        if phase is Phase.PLANNING:
+            self._move(phase, PhaseEvent.CHUNKS_DISCOVERED)
+            ground.reached(Step.BACKFILL_BEGUN)
+
+    def _crew(
+        self, started: StartedRun, works: Sequence[TableWork], source: OpenSource, tally: RunTally
+    ) -> tuple[HakiriError | None, bool]:
+        ground = self.ground
+        protocol = Protocolist(
+            catalog=ground.catalog, clock=ground.clock, files=LocalFiles(), reached=ground.reached
+        )
+        hands = {}
+        for table, work in zip(self.spec.tables, works, strict=True):
+            plans = plans_for(ground, self.spec, table)
+            hands[work.store] = TableHands(
+                ground=ground,
+                pipeline=self.spec.id,
+                work_on=work,
+                open_job=lambda work=work, plans=plans: table_job(ground, self.spec, source, work, plans),  # type: ignore[misc]
+                protocol=protocol,
+                publishing=self.shop.publishing,
+                lease=started.lease,
+                tally=tally,
+            )
+        crew = Crew(
+            ground=ground,
+            pipeline=self.pipeline,
+            run=started.run.run,
+            hands=hands,
+            lease=started.lease,
+            keeper=self.shop.keeper,
+            slots=self.shop.slots,
+            pace=WritePace(self.spec.backfill.destination_writes_per_sec, ground.clock),
+            parallelism=self.spec.backfill.parallelism,
+            retries=self.spec.retries,
+            most_chunks=self.most_chunks,
+        )
+        crew.work()
+        if crew.failure is None and not crew.is_outdated:
+            self._maybe_caught_up(works)
+        return crew.failure, crew.is_outdated
+
+    def _maybe_caught_up(self, works: Sequence[TableWork]) -> None:
+        """Move on to streaming once nothing of the history is left, and its end was read lately enough."""
+        ground = self.ground
+        tally = ground.catalog.chunks.tally(self.pipeline)
+        if self._phase() is not Phase.BACKFILLING:
+            return
+        now = ground.clock.now()
+        event = event_after_chunk(
+            unfinished_chunks=tally.pending + tally.running + tally.failed,
+            read_at=ends_read_at(ground, self.pipeline, works) or now,
+            now=now,
+            sla=sla_in_force(self.spec.backfill.sla, self.spec.schedule, now),
+        )
+        if event is PhaseEvent.CAUGHT_UP:
+            self._move(Phase.BACKFILLING, event)
+            ground.reached(Step.STREAMING_BEGUN)
+
+    def _ticked(
+        self, started: StartedRun, works: Sequence[TableWork], source: OpenSource, number: int
+    ) -> bool:
+        ground = self.ground
+        name = f"{started.run.run} #{number}"
+        added = [plan_tick(ground, self.pipeline, name, work, source.connector) for work in works]
+        ground.reached(Step.TICK_PLANNED)
+        return any(added)
+
+    def _is_held_up(self) -> bool:
+        """Whether chunks are left that this run cannot take: others have them, or its limit is reached."""
+        tally = self.ground.catalog.chunks.tally(self.pipeline)
+        return bool(tally.pending or tally.running or tally.failed)
+
+    def _phase(self) -> Phase:
+        state = self.ground.catalog.pipelines.get(self.pipeline)
+        return state.phase if state is not None else Phase.PLANNING
+
+    def _move(self, before: Phase, event: PhaseEvent) -> None:
+        after = advance_phase(before, event)
+        self.ground.catalog.pipelines.move(self.pipeline, before, after, self.ground.clock.now())
+        self.ground.listen(PhaseChanged(pipeline=self.pipeline, before=before, after=after))
+
+    def _note_applied(self) -> None:
+        ground = self.ground
+        text = applied_text(self.spec)
+        ground.catalog.pipelines.note_applied(
+            self.pipeline, text, spec_hash(self.spec, ground.project.root), ground.clock.now()
+        )
+        ground.reached(Step.SPEC_NOTED)
+
+    def _status(self, error: HakiriError | None) -> RunStatus:
+        if error is not None:
+            return RunStatus.FAILED
+        return RunStatus.PARTIAL if self.ground.stop.is_asked or self._is_held_up() else RunStatus.SUCCESS
+
+    def _fail(self, started: StartedRun, error: HakiriError) -> None:
+        ground = self.ground
+        ground.catalog.pipelines.fail(
+            self.pipeline,
+            Failure(
+                run=started.run.run,
+                kind=error.code,
+                message=str(error),
+                at=ground.clock.now(),
+                spec_hash=spec_hash(self.spec, ground.project.root),
+            ),
+            ground.clock.now(),
+        )
+
+    def _end(
+        self,
+        started: StartedRun,
+        status: RunStatus,
+        tally: RunTally,
+        began: float,
+        error: HakiriError | None,
+        *,
+        kind: str | None = None,
+    ) -> Run:
+        ground = self.ground
+        outcome = RunOutcome(
+            status=status,
+            rows=tally.rows,
+            bytes=tally.bytes,
+            error_kind=error.code if error is not None else kind,
+            error_message=str(error) if error is not None else None,
+        )
+        run = ground.catalog.runs.end(started.run.run, outcome, ground.clock.now())
+        ground.reached(Step.RUN_ENDED)
+        ground.listen(
+            RunEnded(
+                pipeline=self.pipeline,
+                run=run.run,
+                status=status,
+                rows=tally.rows,
+                bytes=tally.bytes,
+                seconds=ground.clock.monotonic() - began,
+                error=outcome.error_message,
+            )
+        )
+        return run

@@ -1,0 +1,136 @@
+"""What tasks write with: the rows of an attempt into its own folder, and a few words back to the driver."""
+
+from __future__ import annotations
+
+import errno
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from hakiri.pipelines.errors import StoreNotWritten
+from hakiri.store.manifests import WrittenFile
+from hakiri.store.rows import Stamp
+from hakiri.store.writing import AttemptWriter, Shape
+
+REASON_COLUMN = "_reason"
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What one task wrote of an attempt."""
+
+    files: tuple[WrittenFile, ...] = ()
+    quarantine: tuple[WrittenFile, ...] = ()
+    rows: int = 0
+    quarantined: int = 0
+    content_sum: int = 0
+
+    def text(self) -> str:
+        # As text, because JSON readers take large numbers for floats.
+        return json.dumps(asdict(self) | {"content_sum": str(self.content_sum)})
+
+    @classmethod
+    def parse(cls, text: str) -> Report:
+        data = json.loads(text)
+        return cls(
+            files=tuple(WrittenFile(**file) for file in data["files"]),
+            quarantine=tuple(WrittenFile(**file) for file in data["quarantine"]),
+            rows=data["rows"],
+            quarantined=data["quarantined"],
+            content_sum=int(data["content_sum"]),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptSinks:
+    """Opens a sink for each attempt of a job. It travels to tasks, so it is made of plain values."""
+
+    folders: tuple[str, ...]
+    stamps: tuple[Stamp, ...]
+    shape: Shape
+
+    def __call__(self, number: int, part: int = 0) -> AttemptSink:
+        with _failures_told(self.folders[number]):
+            return AttemptSink(
+                AttemptWriter(Path(self.folders[number]), self.shape, self.stamps[number], part=part),
+                self.folders[number],
+            )
+
+
+class AttemptSink:
+    """Writes rows of one attempt. A column `_reason` says of each row why it goes to quarantine."""
+
+    def __init__(self, writer: AttemptWriter, folder: str) -> None:
+        self._writer = writer
+        self._folder = folder
+
+    def write(self, rows: pa.RecordBatch) -> None:
+        reasons = None
+        if REASON_COLUMN in rows.schema.names:
+            position = rows.schema.get_field_index(REASON_COLUMN)
+            reasons, rows = rows.column(position), rows.remove_column(position)
+        with _failures_told(self._folder):
+            self._writer.write(rows, reasons)
+
+    def finish(self) -> str:
+        with _failures_told(self._folder):
+            written = self._writer.finish()
+        return Report(
+            files=written.files,
+            quarantine=written.quarantine,
+            rows=written.rows,
+            quarantined=written.quarantined,
+            content_sum=written.content_sum,
+        ).text()
+
+    def abandon(self) -> None:
+        self._writer.abandon()
+
+
+RESULT = "number bigint, report string"
+_RESULT_SCHEMA = pa.schema({"number": pa.int64(), "report": pa.string()})
+
+
+def writing(
+    sinks: AttemptSinks, *, is_one_each: bool
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function for `mapInArrow` that writes what it is given, a row of `RESULT` for each partition.
+
+    With `is_one_each` the partitions are those of the reads, and each belongs to the attempt of its number;
+    else all of them belong to the only attempt, as parts of it.
+    """
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        partition = context.partitionId() if context is not None else 0
+        number, part = (partition, 0) if is_one_each else (0, partition)
+        sink: AttemptSink | None = None
+        try:
+            for batch in batches:
+                if batch.num_rows:
+                    sink = sink or sinks(number, part)
+                    sink.write(batch)
+            report = Report().text() if sink is None else sink.finish()
+        except BaseException:
+            if sink is not None:
+                sink.abandon()
+            raise
+        yield pa.RecordBatch.from_pylist([{"number": number, "report": report}], schema=_RESULT_SCHEMA)
+
+    return work
+
+
+@contextmanager
+def _failures_told(folder: str) -> Iterator[None]:
+    """What the disk refuses is an error of the store, and not one of whoever gave the rows."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreNotWritten(folder, error.strerror or str(error), is_full=error.errno in _FULL) from error

@@ -1,0 +1,52 @@
+"""How much one process does at once, over all its pipelines, and how fast it may write."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from hakiri.core.clock import Clock
+
+
+class Slots:
+    """A number of places; whoever needs some takes as many as are free, at least one."""
+
+    def __init__(self, capacity: int) -> None:
+        self._free = capacity
+        self._changed = threading.Condition()
+
+    def take(self, wanted: int, is_stopped: Callable[[], bool]) -> int:
+        """Wait for a free place, and take up to `wanted`; 0 when it was stopped while waiting."""
+        with self._changed:
+            while self._free <= 0:
+                if is_stopped():
+                    return 0
+                self._changed.wait(0.2)
+            taken = min(wanted, self._free)
+            self._free -= taken
+            return taken
+
+    def give_back(self, count: int) -> None:
+        with self._changed:
+            self._free += count
+            self._changed.notify_all()
+
+
+class WritePace:
+    """Spaces out the files that are written: never more a second than allowed."""
+
+    def __init__(self, per_second: float | None, clock: Clock) -> None:
+        self._per_second = per_second
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._next = 0.0
+
+    def seconds_until(self, files: int) -> float:
+        """How long to wait before this many files may be written; their turns are taken with that."""
+        if self._per_second is None:
+            return 0.0
+        with self._lock:
+            now = self._clock.monotonic()
+            start = max(now, self._next)
+            self._next = start + files / self._per_second
+            return start - now

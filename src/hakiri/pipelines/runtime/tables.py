@@ -1,0 +1,227 @@
+"""The tables of a pipeline, made ready: what the source has, and what becomes of the stored schema."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from hakiri.catalog.contract.schemas import SchemaStep, TableSchema
+from hakiri.core.cursors import CursorKind
+from hakiri.core.ids import PipelineId, TableName
+from hakiri.pipelines.chunks.knobs import Knobs, knobs_in_force
+from hakiri.pipelines.chunks.planning import TableFacts
+from hakiri.pipelines.errors import HiddenColumn, OpColumnDropped
+from hakiri.pipelines.evolution import ContractMode, Evolution, TableShape, evolve, incoming_shape
+from hakiri.pipelines.expectations import compile_expectations
+from hakiri.pipelines.inputs import empty_input, reference_frames
+from hakiri.pipelines.refusals import note_refusal
+from hakiri.pipelines.runtime.ground import Ground
+from hakiri.pipelines.runtime.jobs import TableJob
+from hakiri.sources.bridge.schemas import arrow_schema, spark_schema
+from hakiri.sources.contract import EXTRA_COLUMN, OP_COLUMN, Extent, Hint, Table
+from hakiri.sources.reading import OpenSource
+from hakiri.store.rows import HIDDEN
+from hakiri.store.schemas import fingerprint, schema_from, schema_text
+from hakiri.store.writing import BadRows, Shape
+from hakiri.transforms import failed_step, fresh_artifacts, stored_plans, transformed
+
+if TYPE_CHECKING:
+    from pyspark.sql.connect.proto import Relation
+    from pyspark.sql.connect.session import SparkSession
+
+    from hakiri.manifest import PipelineSpec, TableSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableWork:
+    """One table of a pipeline in one run."""
+
+    spec: TableSpec
+    store: TableName
+    table: Table
+    hint: Hint
+    kind: CursorKind
+    cursor: str | None
+    partitions: tuple[Mapping[str, str], ...]
+    knobs: Knobs
+    incoming: pa.Schema
+    evolution: Evolution
+    stored: TableSchema | None
+
+    @property
+    def target(self) -> TableShape:
+        """What the table is once something of this run is committed."""
+        return self.evolution.shape
+
+    @property
+    def is_pass(self) -> bool:
+        """Whether news are found only by reading all of it again."""
+        return self.kind is CursorKind.MONOTONIC and self.cursor is None
+
+    @property
+    def primary_key(self) -> tuple[str, ...]:
+        return self.target.primary_key
+
+    @property
+    def fingerprint(self) -> str:
+        return fingerprint(self.target.schema)
+
+    def facts(self, extent: Extent) -> TableFacts:
+        return TableFacts(
+            table=self.store,
+            kind=self.kind,
+            field=self.cursor or self.hint.cursor_field,
+            extent=extent,
+            partitions=self.partitions,
+            is_pass=self.is_pass,
+            estimated_rows=self.table.estimated_rows,
+            lag=self.spec.lag,
+        )
+
+    def schema_step(self, current: TableSchema | None) -> SchemaStep | None:
+        """The step from what the catalog has now to what this run writes; None when there is none to take."""
+        text = schema_text(self.target.schema)
+        key = self.target.primary_key
+        if current is not None and current.arrow_schema == text and current.primary_key == key:
+            return None
+        return SchemaStep(
+            table=self.store,
+            based_on=current.version if current is not None else 0,
+            change_kind=self.evolution.change_kind,
+            after=text,
+            primary_key=key,
+        )
+
+
+def stored_shape(schema: TableSchema | None) -> TableShape | None:
+    """What the catalog has of a table, as a shape."""
+    if schema is None:
+        return None
+    return TableShape(schema=schema_from(schema.arrow_schema), primary_key=schema.primary_key)
+
+
+def prepare_table(
+    ground: Ground, spec: PipelineSpec, source: OpenSource, table: TableSpec, plans: Sequence[Relation]
+) -> TableWork:
+    """Ask the source for the table, and decide what becomes of the stored schema.
+
+    Raises what is wrong with the source or the transform, and SchemaIncompatible for what the rules refuse.
+    """
+    place = ground.project.place_of(spec.id)
+    store = TableName(spec.store_name(table))
+    found = source.table(spec.source_name(table), place)
+    hint = source.connector.backfill_hint(found.name)
+    stored = ground.catalog.schemas.current(store)
+    before = stored_shape(stored)
+    if found.is_open and before is not None and not plans:
+        # Columns that this sample did not show are still there, and rows may well have them.
+        found = with_known_columns(found, before.schema)
+    schema = _result_schema(ground, spec, found, plans) if plans else _spark_form(found)
+    if OP_COLUMN in found.schema.names and OP_COLUMN not in schema.names:
+        raise OpColumnDropped(spec.id, found.name)
+    hidden = [name for name in schema.names if name in HIDDEN and name != OP_COLUMN]
+    if hidden:
+        raise HiddenColumn(spec.id, found.name, hidden[0])
+    incoming = incoming_shape(schema, table, found.primary_key)
+    evolution = evolve(before, incoming, mode=ContractMode(table.contract), is_open=found.is_open)
+    if evolution.is_refused:
+        note_refusal(
+            ground.catalog,
+            pipeline=PipelineId(spec.id),
+            table=store,
+            incoming=incoming,
+            refused=evolution.refused,
+            now=ground.clock.now(),
+        )
+        raise evolution.error(store, spec.id)
+    cursor = spec.cursor_of(table) or (hint.cursor_field if hint.is_cursor else None)
+    partitions = tuple(source.connector.partitions(found.name))
+    return TableWork(
+        spec=table,
+        store=store,
+        table=found,
+        hint=hint,
+        kind=_kind(source, spec, table, found, hint),
+        cursor=cursor,
+        partitions=partitions,
+        knobs=knobs_in_force(spec.backfill, hint, table=table.name, partitions=len(partitions)),
+        incoming=schema,
+        evolution=evolution,
+        stored=stored,
+    )
+
+
+def table_job(
+    ground: Ground, spec: PipelineSpec, source: OpenSource, work: TableWork, plans: Sequence[Relation]
+) -> TableJob:
+    """How its chunks are read and written. The first call for any table starts Spark."""
+    spark = ground.sessions.get()
+    return TableJob(
+        spark=spark,
+        pipeline=spec.id,
+        root=ground.project.root,
+        source=source,
+        table=work.table,
+        shape=Shape(
+            schema=work.target.schema,
+            primary_key=work.target.primary_key,
+            schema_version=(work.stored.version if work.stored is not None else 0),
+            bad_rows=BadRows(work.spec.on_bad_row),
+        ),
+        plans=tuple(plans),
+        references=reference_frames(spark, ground.project, spec) if plans else {},
+        expectations=compile_expectations(
+            work.spec.expect, table=work.store, rows=work.incoming, stored=work.target.schema
+        ),
+        is_one_file=spec.backfill.destination_writes_per_sec is not None,
+        native_lock=threading.Lock(),
+    )
+
+
+def plans_for(ground: Ground, spec: PipelineSpec, table: TableSpec) -> list[Relation]:
+    """The compiled plans of the table's transform; none if it has none."""
+    artifacts = fresh_artifacts(spec, ground.project.root)
+    return stored_plans(artifacts, spec.source_name(table), spec.references) if artifacts else []
+
+
+def with_known_columns(found: Table, known: pa.Schema) -> Table:
+    """An open table with the columns and types that are known of it already, beside those it shows now."""
+    fields = {field.name: field for field in found.schema if field.name != EXTRA_COLUMN}
+    for field in known:
+        if field.name != EXTRA_COLUMN:
+            fields.setdefault(field.name, pa.field(field.name, field.type))
+    extra = [field for field in found.schema if field.name == EXTRA_COLUMN]
+    return replace(found, schema=pa.schema([*fields.values(), *extra]))
+
+
+def _kind(source: OpenSource, spec: PipelineSpec, table: TableSpec, found: Table, hint: Hint) -> CursorKind:
+    """What the connector declares; a column that the manifest names and the source can measure is as good."""
+    named = spec.cursor_of(table)
+    if hint.cursor_kind is CursorKind.OPAQUE_TOKEN and named is not None:
+        extent = source.connector.extent(found.name, named)
+        if extent.highest is not None:
+            return CursorKind.MONOTONIC
+    return hint.cursor_kind
+
+
+def _spark_form(table: Table) -> pa.Schema:
+    return arrow_schema(spark_schema(table.schema, table.name))
+
+
+def _result_schema(ground: Ground, spec: PipelineSpec, table: Table, plans: Sequence[Relation]) -> pa.Schema:
+    """The columns that the transform gives, as Spark's analyzer sees them."""
+    from pyspark.errors import PySparkException
+
+    spark: SparkSession = ground.sessions.get()
+    references = reference_frames(spark, ground.project, spec)
+    try:
+        return arrow_schema(transformed(empty_input(spark, table), plans, references).schema)
+    except PySparkException as error:
+        told = failed_step(error, spec.id, ground.project.root)
+        if told is None:
+            raise
+        raise told from error

@@ -1,0 +1,1 @@
+"""The context store: a documented directory of Parquet that anyone can read."""

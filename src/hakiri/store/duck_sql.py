@@ -1,0 +1,145 @@
+"""Words of DuckDB's SQL: quoted names and texts, types, and one type made of another without loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+import pyarrow as pa
+
+from hakiri.store.descent import Node
+
+_TYPES: Mapping[pa.DataType, str] = MappingProxyType(
+    {
+        pa.null(): '"NULL"',
+        pa.bool_(): "BOOLEAN",
+        pa.int8(): "TINYINT",
+        pa.int16(): "SMALLINT",
+        pa.int32(): "INTEGER",
+        pa.int64(): "BIGINT",
+        pa.float32(): "FLOAT",
+        pa.float64(): "DOUBLE",
+        pa.string(): "VARCHAR",
+        pa.binary(): "BLOB",
+        pa.date32(): "DATE",
+        pa.time64("us"): "TIME",
+        pa.time64("ns"): "TIME",
+        # Parquet has no durations: a file holds the microseconds. Inside nested values they stay that.
+        pa.duration("us"): "BIGINT",
+    }
+)
+
+
+def quoted(name: str) -> str:
+    """A name as an identifier, whatever is in it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text as a value."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def parquet_files(paths: Iterable[str]) -> str:
+    """Exactly these files, and no column that a folder's name might look like."""
+    listed = ",\n      ".join(literal(path) for path in paths)
+    return f"read_parquet([\n      {listed}\n    ], hive_partitioning = false)"
+
+
+def column_type(kind: pa.DataType) -> str:
+    """The type of a view's column."""
+    return "INTERVAL" if pa.types.is_duration(kind) else _type(kind)
+
+
+def column_of(old: Node | None, new: Node) -> str:
+    """The expression that gives a column of today from a file of an older version, or NULL if it has none."""
+    if old is None:
+        return f"CAST(NULL AS {column_type(new.kind)})"
+    own = quoted(old.name)
+    if pa.types.is_duration(new.kind) and not pa.types.is_null(old.kind):
+        return f"to_microseconds({own})"
+    return _converted(own, old, new, depth=0)
+
+
+def _type(kind: pa.DataType) -> str:
+    if pa.types.is_timestamp(kind):
+        return "TIMESTAMP" if kind.tz is None else "TIMESTAMP WITH TIME ZONE"
+    if pa.types.is_decimal(kind):
+        return f"DECIMAL({kind.precision}, {kind.scale})"
+    if pa.types.is_list(kind):
+        return f"{_type(kind.value_type)}[]"
+    if pa.types.is_map(kind):
+        return f"MAP({_type(kind.key_type)}, {_type(kind.item_type)})"
+    if pa.types.is_struct(kind):
+        return f"STRUCT({', '.join(f'{quoted(field.name)} {_type(field.type)}' for field in kind.fields)})"
+    return _TYPES[kind]
+
+
+def _converted(value: str, old: Node, new: Node, *, depth: int) -> str:
+    """The value in today's type. Nested values are taken apart only where a cast would not do."""
+    if _is_castable(old, new):
+        return _leaf(value, old.kind, new.kind)
+    if pa.types.is_struct(new.kind):
+        return _struct(value, old, new, depth=depth)
+    item = f"item_{depth}"
+    if pa.types.is_map(new.kind):
+        parts = [
+            _converted(f"{item}.{side}", *pair, depth=depth + 1)
+            for side, pair in zip(("key", "value"), zip(old.children, new.children, strict=True), strict=True)
+        ]
+        entries = f"list_transform(map_entries({value}), lambda {item}: struct_pack(k := {parts[0]}, v := {parts[1]}))"
+        return f"map_from_entries({entries})"
+    inner = _converted(item, old.children[0], new.children[0], depth=depth + 1)
+    return f"list_transform({value}, lambda {item}: {inner})"
+
+
+def _struct(value: str, old: Node, new: Node, *, depth: int) -> str:
+    known = {child.identity: child for child in old.children}
+    parts = []
+    for child in new.children:
+        origin = known.get(child.identity)
+        part = (
+            f"CAST(NULL AS {_type(child.kind)})"
+            if origin is None
+            else _converted(f"struct_extract({value}, {literal(origin.name)})", origin, child, depth=depth)
+        )
+        parts.append(f"{quoted(child.name)} := {part}")
+    return f"CASE WHEN {value} IS NULL THEN NULL ELSE struct_pack({', '.join(parts)}) END"
+
+
+def _is_castable(old: Node, new: Node) -> bool:
+    """Whether all of a value comes right by one expression on the whole of it."""
+    if not new.children:
+        return True
+    if old.kind.id != new.kind.id:
+        return False
+    known = {child.identity: child for child in old.children}
+    pairs = [(known[child.identity], child) for child in new.children if child.identity in known]
+    if pa.types.is_struct(new.kind):
+        # DuckDB casts structs by name, and wants one name at least in common.
+        names = {child.name: child.identity for child in old.children}
+        if not pairs or any(
+            names.get(child.name, child.identity) != child.identity for child in new.children
+        ):
+            return False
+        if any(before.name != after.name for before, after in pairs):
+            return False
+    return all(_is_castable(*pair) and _is_plain(*(node.kind for node in pair)) for pair in pairs)
+
+
+def _is_plain(old: pa.DataType, new: pa.DataType) -> bool:
+    return _leaf("", old, new) == f"CAST( AS {_type(new)})"
+
+
+def _leaf(value: str, old: pa.DataType, new: pa.DataType) -> str:
+    is_zoned = pa.types.is_timestamp(new) and new.tz is not None
+    if is_zoned and (pa.types.is_date(old) or (pa.types.is_timestamp(old) and old.tz is None)):
+        # A plain cast would take the zone of whoever reads.
+        return f"(CAST({value} AS TIMESTAMP) AT TIME ZONE 'UTC')"
+    if pa.types.is_string(new) and pa.types.is_timestamp(old) and old.tz is not None:
+        return f"(CAST({value} AT TIME ZONE 'UTC' AS VARCHAR) || 'Z')"
+    if pa.types.is_string(new) and pa.types.is_nested(old):
+        return f"CAST(to_json({value}) AS VARCHAR)"
+    if pa.types.is_binary(new) and pa.types.is_string(old):
+        return f"encode({value})"
+    return f"CAST({value} AS {_type(new)})"

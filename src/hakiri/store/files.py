@@ -1,0 +1,171 @@
+"""The one door to the disk: every write of the store goes through these few steps.
+
+`Files` has only the primitive steps, so that a recording one sees the real order of writes, syncs and
+renames; what is made of them stands below as functions.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Protocol
+
+
+class Outlet(Protocol):
+    """A new file while it is written."""
+
+    def write(self, data: bytes) -> int:
+        """Append all of the data."""
+
+    def sync(self) -> None:
+        """Make durable what was written. The name of the file is not, until its folder is synced."""
+
+    def close(self) -> None:
+        """Twice is once."""
+
+
+class Files(Protocol):
+    """The steps that change or read the store."""
+
+    def make_folder(self, folder: Path) -> bool:
+        """Make one folder in one that exists. False if it was there."""
+
+    def sync_folder(self, folder: Path) -> None:
+        """Make durable which names the folder has."""
+
+    def create(self, path: Path) -> Outlet:
+        """A new file. Raises FileExistsError if there is one."""
+
+    def rename(self, source: Path, target: Path) -> None:
+        """Give a file another name in one step, in place of whatever had it."""
+
+    def remove(self, path: Path) -> None:
+        """Remove a file, if it is there."""
+
+    def names(self, folder: Path) -> tuple[str, ...]:
+        """What is in a folder, sorted; nothing if there is none."""
+
+    def read(self, path: Path) -> bytes | None:
+        """All of a file, or None if there is none."""
+
+    def lock(self, path: Path) -> AbstractContextManager[None]:
+        """Wait until nobody else, in any thread or process of this machine, is in such a block, and enter.
+
+        Whoever dies inside has left it. The file stays, empty.
+        """
+
+
+class LocalFiles:
+    """The disk of this machine."""
+
+    def make_folder(self, folder: Path) -> bool:
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            return False
+        return True
+
+    def sync_folder(self, folder: Path) -> None:
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def create(self, path: Path) -> Outlet:
+        return _LocalOutlet(path)
+
+    def rename(self, source: Path, target: Path) -> None:
+        os.replace(source, target)
+
+    def remove(self, path: Path) -> None:
+        path.unlink(missing_ok=True)
+
+    def names(self, folder: Path) -> tuple[str, ...]:
+        try:
+            return tuple(sorted(os.listdir(folder)))
+        except FileNotFoundError:
+            return ()
+
+    def read(self, path: Path) -> bytes | None:
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            return None
+
+    @contextmanager
+    def lock(self, path: Path) -> Iterator[None]:
+        import fcntl
+
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+
+class _LocalOutlet:
+    """Without a buffer of its own: what comes here comes in large pieces."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("xb", buffering=0)
+
+    def write(self, data: bytes) -> int:
+        left = memoryview(data).cast("B")
+        size = len(left)
+        while left:  # a disk that is nearly full takes a part
+            left = left[self._file.write(left) :]
+        return size
+
+    def sync(self) -> None:
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def make_folders(files: Files, folder: Path) -> None:
+    """Make the folder and those above it that are missing, durably.
+
+    A folder that is there already is durable: whoever made it synced the one above, or is about to and
+    syncs it before it relies on it.
+    """
+    missing = []
+    while not folder.is_dir():
+        missing.append(folder)
+        folder = folder.parent
+    for made in reversed(missing):
+        files.make_folder(made)
+        files.sync_folder(made.parent)
+
+
+def write_new(files: Files, path: Path, data: bytes) -> None:
+    """A new file, durable when this returns, in folders that are made. Raises FileExistsError."""
+    make_folders(files, path.parent)
+    _fill(files, path, data)
+    files.sync_folder(path.parent)
+
+
+def replace(files: Files, path: Path, data: bytes) -> None:
+    """Put the data there so that every reader sees the old file or the new one, also after a crash.
+
+    One at a time for a path: whoever calls it has taken the lock that guards it.
+    """
+    make_folders(files, path.parent)
+    pending = path.with_name(f".{path.name}.pending")
+    files.remove(pending)  # of somebody who died here
+    _fill(files, pending, data)
+    files.rename(pending, path)
+    files.sync_folder(path.parent)
+
+
+def _fill(files: Files, path: Path, data: bytes) -> None:
+    outlet = files.create(path)
+    try:
+        outlet.write(data)
+        outlet.sync()
+    finally:
+        outlet.close()

@@ -1,0 +1,58 @@
+"""Where things lie in the store. Names become path parts only after they were checked."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from hakiri.store.errors import UnsafeName
+
+_SAFE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
+
+
+@dataclass(frozen=True, slots=True)
+class StoreLayout:
+    """The store below one folder, `<context.path>/<project>`."""
+
+    root: Path
+
+    def table_folder(self, table: str) -> Path:
+        return self.root / "tables" / _checked(table)
+
+    def schema_file(self, table: str) -> Path:
+        return self.table_folder(table) / "schema.json"
+
+    def schema_history(self, table: str) -> Path:
+        return self.table_folder(table) / "schema-history.jsonl"
+
+    def attempt_folder(self, *, table: str, run: str, node: str, chunk: int, number: int) -> Path:
+        """Where one attempt at one chunk writes; no other attempt and no other node ever does."""
+        runs = self.table_folder(table) / "data" / "runs"
+        return runs / _checked(run) / _checked(node) / f"chunk-{chunk}" / f"attempt-{number}"
+
+    @property
+    def views(self) -> Path:
+        return self.root / "views"
+
+    def view_file(self, table: str) -> Path:
+        return self.views / f"{_checked(table)}.sql"
+
+    @property
+    def duck_db(self) -> Path:
+        return self.root / "duck.db"
+
+    @property
+    def publish_lock(self) -> Path:
+        """Held by whoever writes views; empty."""
+        return self.views / ".lock"
+
+    def relative(self, path: Path) -> str:
+        """The path below the root, with slashes on every system."""
+        return path.relative_to(self.root).as_posix()
+
+
+def _checked(name: str) -> str:
+    if not _SAFE.fullmatch(name):
+        raise UnsafeName(name)
+    return name

@@ -1,0 +1,131 @@
+"""The manifest of an attempt: what it read, and which files it wrote."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any, Self
+
+from hakiri.core.canonical import canonical_json
+from hakiri.core.ids import ChunkId, NodeId, PipelineId, RunId, TableName
+from hakiri.store.errors import UnreadableManifest
+from hakiri.store.files import Files, LocalFiles, write_new
+from hakiri.store.layout import StoreLayout
+
+FORMAT = 1
+FILE_NAME = "_manifest.json"
+_SUM_DIGITS = 32
+_KEYS = MappingProxyType({"pass_number": "pass"})  # where the name in Python is another one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenFile:
+    """One file of an attempt's folder, durable on disk, and what is in it."""
+
+    name: str
+    rows: int
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """Where the rows that were read went: read = filtered + written + quarantined."""
+
+    read: int
+    filtered: int
+    written: int
+    quarantined: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptManifest:
+    """All that `_manifest.json` says.
+
+    `pass_number`, `pass_size` and `ends_pass` are for full re-reads: which one it is, of how many chunks if
+    that is known, and whether this is its last. `unchanged`: it read what was stored already, and wrote
+    nothing.
+    """
+
+    pipeline: PipelineId
+    table: TableName
+    run: RunId
+    node: NodeId
+    chunk: ChunkId
+    attempt: int
+    seq: int
+    ingested_at: datetime
+    predicate: Mapping[str, Any]
+    schema_version: int
+    schema_fingerprint: str
+    primary_key: tuple[str, ...]
+    files: tuple[WrittenFile, ...]
+    quarantine: tuple[WrittenFile, ...]
+    counts: Counts
+    content_sum: int
+    pass_number: int | None = None
+    pass_size: int | None = None
+    ends_pass: bool = False
+    unchanged: bool = False
+
+    def text(self) -> str:
+        """Canonical JSON, with a last line end."""
+        said = {_KEYS.get(name, name): getattr(self, name) for name in _NAMES}
+        said |= {
+            "format": FORMAT,
+            "files": [asdict(file) for file in self.files],
+            "quarantine": [asdict(file) for file in self.quarantine],
+            "counts": asdict(self.counts),
+            "content_sum": f"{self.content_sum:0{_SUM_DIGITS}x}",
+        }
+        return f"{canonical_json(said)}\n"
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The manifest that the text says. Raises UnreadableManifest."""
+        try:
+            said = json.loads(text)
+            if said["format"] != FORMAT:
+                raise UnreadableManifest(f"its format is `{said['format']}`, and {FORMAT} is known")
+            values = {name: said[_KEYS.get(name, name)] for name in _NAMES}
+            return cls(
+                **values
+                | {
+                    "ingested_at": datetime.fromisoformat(values["ingested_at"]),
+                    "primary_key": tuple(values["primary_key"]),
+                    "files": tuple(WrittenFile(**file) for file in values["files"]),
+                    "quarantine": tuple(WrittenFile(**file) for file in values["quarantine"]),
+                    "counts": Counts(**values["counts"]),
+                    "content_sum": int(values["content_sum"], 16),
+                }
+            )
+        except KeyError as error:
+            raise UnreadableManifest(f"it has no {error}") from error
+        except (ValueError, TypeError) as error:
+            raise UnreadableManifest(f"{type(error).__name__}: {error}") from error
+
+
+_NAMES = tuple(field.name for field in fields(AttemptManifest))
+
+
+def seal(layout: StoreLayout, manifest: AttemptManifest, files: Files | None = None) -> None:
+    """Write the attempt's `_manifest.json`, so that all of the attempt outlasts a crash when this returns.
+
+    The files it names are durable already. The folders above them are synced here once more: another task
+    may have made one of them and not have come to syncing it. Raises FileExistsError for a second call.
+    """
+    files = files or LocalFiles()
+    folder = layout.attempt_folder(
+        table=manifest.table,
+        run=manifest.run,
+        node=manifest.node,
+        chunk=manifest.chunk,
+        number=manifest.attempt,
+    )
+    write_new(files, folder / FILE_NAME, manifest.text().encode())
+    while folder != layout.root:
+        folder = folder.parent
+        files.sync_folder(folder)

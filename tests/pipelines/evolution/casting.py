@@ -1,0 +1,45 @@
+"""Values of one type in the form of another, by Arrow's own casts, which fail rather than lose anything."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+
+def carried(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """The values in a type that should hold them; raises pa.ArrowInvalid where it does not."""
+    if values.type == kind:
+        return values
+    if pa.types.is_struct(kind):
+        known = {field.name: values.field(field.name) for field in values.type}
+        arrays = [
+            carried(known[field.name], field.type)
+            if field.name in known
+            else pa.nulls(len(values), field.type)
+            for field in kind
+        ]
+        return pa.StructArray.from_arrays(arrays, fields=list(kind), mask=values.is_null())
+    if pa.types.is_list(kind):
+        return pa.ListArray.from_arrays(values.offsets, carried(values.values, kind.value_type), type=kind)
+    if pa.types.is_map(kind):
+        keys, items = carried(values.keys, kind.key_type), carried(values.items, kind.item_type)
+        return pa.MapArray.from_arrays(values.offsets, keys, items, type=kind)
+    if kind == pa.binary():
+        return values.cast(pa.string()).cast(kind)
+    return values.cast(kind)
+
+
+def brought_back(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """What was carried, in the type it came from."""
+    if pa.types.is_struct(kind):
+        parts = [brought_back(values.field(field.name), field.type) for field in kind]
+        return pa.StructArray.from_arrays(parts, fields=list(kind), mask=values.is_null())
+    if pa.types.is_list(kind):
+        return pa.ListArray.from_arrays(
+            values.offsets, brought_back(values.values, kind.value_type), type=kind
+        )
+    if pa.types.is_map(kind):
+        keys, items = brought_back(values.keys, kind.key_type), brought_back(values.items, kind.item_type)
+        return pa.MapArray.from_arrays(values.offsets, keys, items, type=kind)
+    if values.type == pa.binary() != kind:
+        values = values.cast(pa.string())
+    return values.cast(kind)
