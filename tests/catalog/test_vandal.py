@@ -71,6 +71,7 @@ def do_all_harm(catalog: Catalog, vandal: Recorder) -> None:
     vandal.do("claim_twice", running, BEN)
     vandal.do("claim_early", running, BEN)
     vandal.do("change_winner", won, BEN)
+    vandal.do("turn_version_back", TABLE)
     vandal.do("undo_chunk", won)
     vandal.do("delete_chunk", won)
 
@@ -90,6 +91,14 @@ def do_all_harm(catalog: Catalog, vandal: Recorder) -> None:
     catalog.lineage.add([edge(2, 1)])
     for name in ("change_edge", "replace_edge", "delete_edge"):
         vandal.do(name, edge(2, 1))
+
+    entry = catalog.audit.note("auto", "tidy", T0)
+    for name in ("change_entry", "skip_entry", "delete_entry"):
+        vandal.do(name, entry)
+
+    catalog.budgets.take("github", wanted=1, per_second=1, burst=1, now=T0)
+    for name in ("turn_budget_back", "delete_budget"):
+        vandal.do(name, "github")
 
     catalog.snapshots.note_sidecar(sidecar(KEYS), T0)
     snapshot = snapshot_of(0, indexes=(KEYS,), table=OTHER_TABLE)

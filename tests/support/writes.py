@@ -14,7 +14,7 @@ from hakiri.catalog.contract.cursors import Cursor
 from hakiri.catalog.contract.files import ScannedFile, Selection, file_id
 from hakiri.catalog.contract.leases import Lease
 from hakiri.catalog.contract.lineage import Edge, EdgeKind
-from hakiri.catalog.contract.pipelines import Phase
+from hakiri.catalog.contract.pipelines import Decision, Failure, Phase
 from hakiri.catalog.contract.push import Answer, Change, ChangeKey, PushBatch, Route, Verdict
 from hakiri.catalog.contract.revocations import Scope
 from hakiri.catalog.contract.runs import Run, RunOutcome, RunStatus, StartedRun
@@ -127,6 +127,35 @@ def failed_chunk(catalog: Catalog, name: str) -> PipelineId:
     attempt = claimed(catalog, name)
     catalog.queue.give_back(attempt, T0, ChunkError(kind="oops", message="no"), retry=False)
     return attempt.pipeline
+
+
+def claimed_some(catalog: Catalog, name: str) -> tuple[ChunkAttempt, ...]:
+    run = RunId(f"{name}-run")
+    return catalog.queue.claim_some(planned(catalog, name, 3), run, NODE, T0, ttl=TTL, limit=2)
+
+
+def committed_some(catalog: Catalog, attempts: tuple[ChunkAttempt, ...]) -> None:
+    """Commit all of them, the first with all that can come with it."""
+    name = attempts[0].pipeline
+    first = ChunkCommit(
+        rows=5, bytes=70, manifest="{}", cursor="2", schema=step(name), edges=(edge(name, "parent"),)
+    )
+    rest = ChunkCommit(rows=1, bytes=2, manifest="{}", cursor="3", stream=TableName(f"{name}#part=2"))
+    catalog.queue.commit_some([(attempts[0], first), *((each, rest) for each in attempts[1:])], T0)
+
+
+def failure(name: str) -> Failure:
+    return Failure(run=RunId(f"{name}-run"), kind="oops", message="no", at=T0, spec_hash=None)
+
+
+def failed_pipeline(catalog: Catalog, name: str) -> PipelineId:
+    pipeline = failed_chunk(catalog, name)
+    catalog.pipelines.fail(pipeline, failure(name), T0)
+    return pipeline
+
+
+def applied(catalog: Catalog, name: str) -> PipelineId:
+    return catalog.pipelines.note_applied(PipelineId(name), "{}", "sha256:1", T0).pipeline
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,6 +302,12 @@ REPEATABLE = (
         held_chunk,
         lambda catalog, held: catalog.queue.commit(held.attempt, held.commit, T0, held.lease),
     ),
+    Write("queue.commit_some", claimed_some, committed_some),
+    Write(
+        "pipelines.decide",
+        failed_pipeline,
+        lambda catalog, name: catalog.pipelines.decide(name, Decision.RETRY, "operator:ada", T0),
+    ),
     Write(
         "snapshots.commit",
         staged_snapshot,
@@ -286,7 +321,9 @@ REPEATABLE = (
     Write(
         "chunks.supersede",
         done_chunks,
-        lambda catalog, pipeline: catalog.chunks.supersede(pipeline, [ChunkId(1), ChunkId(2)], "why", T0),
+        lambda catalog, pipeline: catalog.chunks.supersede(
+            pipeline, [ChunkId(1), ChunkId(2)], "why", T0, into=[new_chunk(pipeline)], by="operator:ada"
+        ),
     ),
     Write("runs.start", named, start_run),
     Write("push.settle", batch, lambda catalog, taken: catalog.push.settle(taken, VERDICTS, T0)),
@@ -304,6 +341,9 @@ WRITES = (
         declared,
         lambda catalog, name: catalog.pipelines.move(name, Phase.PLANNING, Phase.STREAMING, T0),
     ),
+    Write("pipelines.fail", declared, lambda catalog, name: catalog.pipelines.fail(name, failure(name), T0)),
+    Write("pipelines.note_applied", named, applied),
+    Write("pipelines.retire", applied, lambda catalog, name: catalog.pipelines.retire(name, T0)),
     Write(
         "leases.acquire", named, lambda catalog, name: catalog.leases.acquire(PipelineId(name), NODE, T0, TTL)
     ),
@@ -318,13 +358,25 @@ WRITES = (
     Write(
         "cursors.put",
         declared,
-        lambda catalog, name: catalog.cursors.put(name, table_of(name), "5", run=RunId("r"), now=T0),
+        lambda catalog, name: catalog.cursors.put(
+            name, table_of(name), "5", run=RunId("r"), now=T0, audit_by="operator:ada", reason="why"
+        ),
     ),
     Write("cursors.adopt", known_run, lambda catalog, cursor: catalog.cursors.adopt(cursor, T0)),
     Write(
         "queue.claim",
         planned,
         lambda catalog, name: catalog.queue.claim(name, RunId("r"), NODE, T0, ttl=TTL),
+    ),
+    Write(
+        "queue.claim_some",
+        planned,
+        lambda catalog, name: catalog.queue.claim_some(name, RunId("r"), NODE, T0, ttl=TTL, limit=2),
+    ),
+    Write(
+        "queue.renew_some",
+        claimed_some,
+        lambda catalog, attempts: catalog.queue.renew_some(attempts, T0 + TTL, TTL),
     ),
     Write("queue.renew", claimed, lambda catalog, attempt: catalog.queue.renew(attempt, T0 + TTL, TTL)),
     Write("queue.give_back", claimed, lambda catalog, attempt: catalog.queue.give_back(attempt, T0)),
@@ -373,4 +425,14 @@ WRITES = (
     Write("push.claim", queued, lambda catalog, way: catalog.push.claim(way, NODE, T0, limit=2, ttl=TTL)),
     Write("push.note_job", batch, lambda catalog, taken: catalog.push.note_job(taken, "job-1", T0, TTL)),
     Write("push.replay", rejected, lambda catalog, way: catalog.push.replay(way, T0)),
+    Write(
+        "audit.note",
+        named,
+        lambda catalog, name: catalog.audit.note("auto", "tidy", T0, pipeline=PipelineId(name)),
+    ),
+    Write(
+        "budgets.take",
+        named,
+        lambda catalog, name: catalog.budgets.take(name, wanted=2, per_second=1, burst=5, now=T0),
+    ),
 )

@@ -1,4 +1,4 @@
-"""`hakiri schema`: the JSON Schemas of the manifest files."""
+"""`hakiri schema`: the JSON Schemas of the manifest files, and how the columns of tables change."""
 
 from __future__ import annotations
 
@@ -6,8 +6,18 @@ import typer
 
 from hakiri.cli.app import app_of
 from hakiri.cli.frame import AsJson, examples, group_door
+from hakiri.cli.schema_accept import accept
+from hakiri.cli.schema_log import log
+from hakiri.cli.schema_migrate import migrate
+from hakiri.cli.schema_reconcile import reconcile
 
-cli = group_door("Write the JSON Schemas of the manifest files.", epilog=examples("hakiri schema export"))
+cli = group_door(
+    "Write the JSON Schemas of the manifest files.\n\n"
+    "And see how the columns of tables changed, and decide about changes that were refused.",
+    epilog=examples(
+        "hakiri schema export", "hakiri schema log orders", "hakiri schema accept --pipeline orders"
+    ),
+)
 
 
 @cli.command("export", epilog=examples("hakiri schema export", "hakiri -C shop schema export --json"))
@@ -30,3 +40,30 @@ def export(ctx: typer.Context, *, as_json: AsJson = False) -> None:
         return
     for file in report.files:
         app.console.note(f"wrote {file}")
+
+
+cli.command(
+    "log",
+    epilog=examples("hakiri schema log orders", "hakiri schema log shop --table orders --json"),
+)(log)
+cli.command(
+    "accept",
+    epilog=examples(
+        "hakiri schema accept --pipeline orders",
+        "hakiri schema accept --pipeline shop --table orders --column total --as ada",
+    ),
+)(accept)
+cli.command(
+    "migrate",
+    epilog=examples(
+        "hakiri schema migrate --pipeline shop --table orders --primary-key id,region",
+        "hakiri schema migrate --pipeline shop --table events --no-primary-key",
+    ),
+)(migrate)
+cli.command(
+    "reconcile",
+    epilog=examples(
+        "hakiri schema reconcile orders --with ../laptop/.hakiri/context/shop/meta.sqlite",
+        "hakiri schema reconcile orders --with other/meta.sqlite --take theirs",
+    ),
+)(reconcile)

@@ -17,7 +17,7 @@ from hakiri.store.schemas import former_names
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A field of one version. `children` are those of a struct, the element of a list, key and value of a map."""
+    """A field of one version. Its children are the fields inside its type, see `inner_fields`."""
 
     identity: int
     field: pa.Field
@@ -91,7 +91,7 @@ def _children(kind: pa.DataType, origin: Node | None, identities: Iterator[int])
 
 
 def inner_fields(kind: pa.DataType) -> list[pa.Field]:
-    """The fields inside a type; none for a flat one."""
+    """The fields of a struct, the element of a list, key and value of a map; none of a flat type."""
     if pa.types.is_struct(kind):
         return list(kind.fields)
     if pa.types.is_map(kind):

@@ -82,15 +82,15 @@ def _converted(value: str, old: Node, new: Node, *, depth: int) -> str:
     if pa.types.is_struct(new.kind):
         return _struct(value, old, new, depth=depth)
     item = f"item_{depth}"
-    if pa.types.is_map(new.kind):
-        parts = [
-            _converted(f"{item}.{side}", *pair, depth=depth + 1)
-            for side, pair in zip(("key", "value"), zip(old.children, new.children, strict=True), strict=True)
-        ]
-        entries = f"list_transform(map_entries({value}), lambda {item}: struct_pack(k := {parts[0]}, v := {parts[1]}))"
-        return f"map_from_entries({entries})"
-    inner = _converted(item, old.children[0], new.children[0], depth=depth + 1)
-    return f"list_transform({value}, lambda {item}: {inner})"
+    pairs = list(zip(old.children, new.children, strict=True))
+    if pa.types.is_list(new.kind):
+        return f"list_transform({value}, lambda {item}: {_converted(item, *pairs[0], depth=depth + 1)})"
+    key, inner = (
+        _converted(f"{item}.{side}", *pair, depth=depth + 1)
+        for side, pair in zip(("key", "value"), pairs, strict=True)
+    )
+    entry = f"lambda {item}: struct_pack(k := {key}, v := {inner})"
+    return f"map_from_entries(list_transform(map_entries({value}), {entry}))"
 
 
 def _struct(value: str, old: Node, new: Node, *, depth: int) -> str:
@@ -109,10 +109,8 @@ def _struct(value: str, old: Node, new: Node, *, depth: int) -> str:
 
 def _is_castable(old: Node, new: Node) -> bool:
     """Whether all of a value comes right by one expression on the whole of it."""
-    if not new.children:
+    if not new.children or pa.types.is_null(old.kind):
         return True
-    if old.kind.id != new.kind.id:
-        return False
     known = {child.identity: child for child in old.children}
     pairs = [(known[child.identity], child) for child in new.children if child.identity in known]
     if pa.types.is_struct(new.kind):
@@ -132,14 +130,24 @@ def _is_plain(old: pa.DataType, new: pa.DataType) -> bool:
 
 
 def _leaf(value: str, old: pa.DataType, new: pa.DataType) -> str:
+    if pa.types.is_string(new):
+        return _text(value, old)
+    if pa.types.is_binary(new) and not (pa.types.is_binary(old) or pa.types.is_null(old)):
+        return f"encode({_text(value, old)})"
     is_zoned = pa.types.is_timestamp(new) and new.tz is not None
     if is_zoned and (pa.types.is_date(old) or (pa.types.is_timestamp(old) and old.tz is None)):
         # A plain cast would take the zone of whoever reads.
         return f"(CAST({value} AS TIMESTAMP) AT TIME ZONE 'UTC')"
-    if pa.types.is_string(new) and pa.types.is_timestamp(old) and old.tz is not None:
-        return f"(CAST({value} AT TIME ZONE 'UTC' AS VARCHAR) || 'Z')"
-    if pa.types.is_string(new) and pa.types.is_nested(old):
-        return f"CAST(to_json({value}) AS VARCHAR)"
-    if pa.types.is_binary(new) and pa.types.is_string(old):
-        return f"encode({value})"
     return f"CAST({value} AS {_type(new)})"
+
+
+def _text(value: str, old: pa.DataType) -> str:
+    """The same text that the writer makes of a value that came after the column became one of text."""
+    if pa.types.is_timestamp(old):
+        moment, zone = (value, "") if old.tz is None else (f"{value} AT TIME ZONE 'UTC'", " || 'Z'")
+        return f"(strftime({moment}, '%Y-%m-%d %H:%M:%S.%f'){zone})"
+    if pa.types.is_time(old):
+        return f"strftime(DATE '1970-01-01' + CAST({value} AS TIME), '%H:%M:%S.%f')"
+    if pa.types.is_nested(old):
+        return f"CAST(to_json({value}) AS VARCHAR)"
+    return f"CAST({value} AS VARCHAR)"

@@ -84,3 +84,16 @@ class UnknownSchemaVersion(StoreError):
             f"table `{table}` has files of schema version {version}, which its history does not have",
             hint="run `hakiri catalog check`",
         )
+
+
+class ViewNotMade(StoreError):
+    """DuckDB does not take a table's view, because a file that it reads is not there or not whole."""
+
+    code = "store.view_not_made"
+
+    def __init__(self, table: str, why: str) -> None:
+        self.table, self.why = table, why
+        super().__init__(
+            f"the view of table `{table}` cannot be made: {why}",
+            hint="put the file back, or read its chunk again with `hakiri backfill rewind`",
+        )

@@ -47,8 +47,8 @@ class Files(Protocol):
     def names(self, folder: Path) -> tuple[str, ...]:
         """What is in a folder, sorted; nothing if there is none."""
 
-    def read(self, path: Path) -> bytes | None:
-        """All of a file, or None if there is none."""
+    def read(self, path: Path, size: int | None = None) -> bytes | None:
+        """All of a file, or its first bytes, or None if there is none."""
 
     def lock(self, path: Path) -> AbstractContextManager[None]:
         """Wait until nobody else, in any thread or process of this machine, is in such a block, and enter.
@@ -89,9 +89,10 @@ class LocalFiles:
         except FileNotFoundError:
             return ()
 
-    def read(self, path: Path) -> bytes | None:
+    def read(self, path: Path, size: int | None = None) -> bytes | None:
         try:
-            return path.read_bytes()
+            with path.open("rb") as file:
+                return file.read() if size is None else file.read(size)
         except FileNotFoundError:
             return None
 

@@ -136,18 +136,34 @@ _Cast: TypeAlias = Callable[[pa.Array, pa.DataType], pa.Array]
 
 def _cast_for(source: pa.DataType, target: pa.DataType) -> _Cast | None:
     """How values of one type become those of another, or None where they never do."""
-    if is_text(target) and pa.types.is_nested(source):
-        return lambda column, kind: pa.array(json_texts(column), kind)
+    if is_text(target):
+        return None if is_bytes(source) else _text_cast
+    if is_bytes(target):
+        return _plain_cast if is_bytes(source) or is_text(source) else _bytes_cast
     if pa.types.is_integer(source) and pa.types.is_decimal(target):
         return lambda column, kind: column.cast(pa.decimal128(20, 0)).cast(kind)
     may_cast = (
-        (is_text(target) and not is_bytes(source))
-        or (is_bytes(target) and (is_bytes(source) or is_text(source)))
-        or (_is_number(source) and _is_number(target))
+        (_is_number(source) and _is_number(target))
         or (pa.types.is_timestamp(target) and _is_moment_like(source, target))
         or any(is_kind(source) and is_kind(target) for is_kind in _SAME_KIND)
     )
     return _plain_cast if may_cast else None
+
+
+def _text_cast(column: pa.Array, target: pa.DataType) -> pa.Array:
+    """The same texts that the views make of older files; Arrow writes floats and decimals otherwise."""
+    if pa.types.is_nested(column.type):
+        return pa.array(json_texts(column), target)
+    if pa.types.is_floating(column.type):
+        texts = [str(value) for value in column.to_numpy(zero_copy_only=False)]
+        return pc.if_else(column.is_valid(), pa.array(texts, target), pa.scalar(None, target))
+    if pa.types.is_decimal(column.type):
+        return pa.array([None if value is None else f"{value:f}" for value in column.to_pylist()], target)
+    return column.cast(target)
+
+
+def _bytes_cast(column: pa.Array, target: pa.DataType) -> pa.Array:
+    return _text_cast(column, pa.string()).cast(target)
 
 
 def _plain_cast(column: pa.Array, target: pa.DataType) -> pa.Array:
@@ -171,7 +187,7 @@ def _checked(column: pa.Array, cast: pa.Array, target: pa.DataType) -> Fitted:
         pa.types.is_decimal(column.type) and pa.types.is_floating(target)
     )
     is_wider = (column.type, target) == (pa.float32(), pa.float64())
-    if not is_rounding or is_text(target) or is_wider:
+    if not is_rounding or is_text(target) or is_bytes(target) or is_wider:
         return Fitted(cast)
     came_back = pc.equal(cast.cast(column.type, safe=False), column)
     if pa.types.is_floating(column.type):

@@ -13,9 +13,16 @@ _SAFE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
 
 @dataclass(frozen=True, slots=True)
 class StoreLayout:
-    """The store below one folder, `<context.path>/<project>`."""
+    """The store below one folder, `<context.path>/<project>`.
+
+    The root is absolute, because the views name their files for readers in any folder.
+    """
 
     root: Path
+
+    def __post_init__(self) -> None:
+        if not self.root.is_absolute():
+            raise ValueError(f"the root of a store is an absolute path, not `{self.root}`")
 
     def table_folder(self, table: str) -> Path:
         return self.root / "tables" / _checked(table)

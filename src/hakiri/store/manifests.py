@@ -12,7 +12,7 @@ from typing import Any, Self
 from hakiri.core.canonical import canonical_json
 from hakiri.core.ids import ChunkId, NodeId, PipelineId, RunId, TableName
 from hakiri.store.errors import UnreadableManifest
-from hakiri.store.files import Files, LocalFiles, write_new
+from hakiri.store.files import Files, LocalFiles, replace
 from hakiri.store.layout import StoreLayout
 
 FORMAT = 1
@@ -115,7 +115,7 @@ def seal(layout: StoreLayout, manifest: AttemptManifest, files: Files | None = N
     """Write the attempt's `_manifest.json`, so that all of the attempt outlasts a crash when this returns.
 
     The files it names are durable already. The folders above them are synced here once more: another task
-    may have made one of them and not have come to syncing it. Raises FileExistsError for a second call.
+    may have made one of them and not have come to syncing it. Twice, the later manifest stands.
     """
     files = files or LocalFiles()
     folder = layout.attempt_folder(
@@ -125,7 +125,7 @@ def seal(layout: StoreLayout, manifest: AttemptManifest, files: Files | None = N
         chunk=manifest.chunk,
         number=manifest.attempt,
     )
-    write_new(files, folder / FILE_NAME, manifest.text().encode())
+    replace(files, folder / FILE_NAME, manifest.text().encode())
     while folder != layout.root:
         folder = folder.parent
         files.sync_folder(folder)

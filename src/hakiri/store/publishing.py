@@ -1,25 +1,118 @@
-"""Views of what the catalog says, written anew whenever it says something new."""
+"""Views of what the catalog says, written anew whenever it says something new.
+
+All of it is derived. `views/<t>.sql` is written last and says in its first lines which state it shows, so
+whatever a crash left undone is seen there and done by whoever publishes next.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 
 from hakiri.catalog.contract import Catalog
+from hakiri.catalog.contract.schemas import SchemaChange, TableSchema
+from hakiri.core.canonical import canonical_json
 from hakiri.core.ids import TableName
-from hakiri.store.files import Files
+from hakiri.store.duck_file import ViewText, alter_duck_file, make_duck_file
+from hakiri.store.files import Files, LocalFiles, make_folders, replace
 from hakiri.store.layout import StoreLayout
+from hakiri.store.schemas import schema_from
+from hakiri.store.state import table_state
+from hakiri.store.views import TableState, header, quarantine_name, view_sql
 
 
 class Publisher:
     """Keeps `views/`, `duck.db` and the schema files in step with the catalog. For any number of threads."""
 
     def __init__(self, layout: StoreLayout, catalog: Catalog, files: Files | None = None) -> None:
-        raise NotImplementedError
+        self._layout = layout
+        self._catalog = catalog
+        self._files = files or LocalFiles()
+        self._heads: dict[TableName, tuple[int, int, bytes]] = {}
 
     def publish(self, tables: Iterable[TableName]) -> None:
         """Make what the catalog has committed for these tables what readers see.
 
         Costs little for a table that did not change. Two publishers, of whatever process, leave the newer
-        state; a crash at any point leaves files that the next call mends.
+        state; a crash at any point leaves files that the next call mends. Raises ViewNotMade.
         """
-        raise NotImplementedError
+        due = [table for table in dict.fromkeys(tables) if self._is_due(table)]
+        if not due:
+            return
+        make_folders(self._files, self._layout.views)
+        # States are read under the lock, so that nobody writes an older one after a newer.
+        with self._files.lock(self._layout.publish_lock):
+            self._write(self._states(table for table in due if self._is_due(table)))
+
+    def _is_due(self, table: TableName) -> bool:
+        """Whether the view on the disk shows another state than the catalog has, or there is none."""
+        schema = self._catalog.schemas.current(table)
+        if schema is None:
+            return False
+        head = self._head(schema, self._catalog.chunks.version(table))
+        shown = self._files.read(self._layout.view_file(table), len(head))
+        return shown != head or self._files.read(self._layout.duck_db, 0) is None
+
+    def _head(self, schema: TableSchema, revision: int) -> bytes:
+        """The first lines of a view that shows this state, made once a state."""
+        known = self._heads.get(schema.table)
+        if known is not None and known[:2] == (schema.version, revision):
+            return known[2]
+        text = header(
+            table=schema.table,
+            schema=schema_from(schema.arrow_schema),
+            schema_version=schema.version,
+            revision=revision,
+            root=str(self._layout.root),
+        )
+        self._heads[schema.table] = (schema.version, revision, text.encode())
+        return text.encode()
+
+    def _states(self, tables: Iterable[TableName]) -> list[TableState]:
+        states = (table_state(self._layout, self._catalog, table) for table in tables)
+        return [state for state in states if state is not None]
+
+    def _write(self, states: list[TableState]) -> None:
+        if not states:
+            return
+        for state in states:
+            self._write_schema(TableName(state.table))
+        texts = [_view_text(state) for state in states]
+        if not alter_duck_file(self._layout, self._files, texts):
+            known = {text.table for text in texts}
+            others = [table for table in self._published() if table not in known]
+            texts += [_view_text(state) for state in self._states(others)]
+            make_duck_file(self._layout, self._files, texts)
+        for text in texts:
+            replace(self._files, self._layout.view_file(text.table), text.sql.encode())
+
+    def _published(self) -> list[TableName]:
+        names = self._files.names(self._layout.views)
+        return [TableName(name.removesuffix(".sql")) for name in names if name.endswith(".sql")]
+
+    def _write_schema(self, table: TableName) -> None:
+        log = self._catalog.schemas.log(table)
+        history = "".join(f"{canonical_json(_step(change))}\n" for change in log)
+        for path, text in (
+            (self._layout.schema_history(table), history),
+            (self._layout.schema_file(table), f"{log[-1].after}\n"),
+        ):
+            if self._files.read(path) != text.encode():
+                replace(self._files, path, text.encode())
+
+
+def _view_text(state: TableState) -> ViewText:
+    dropped = () if state.quarantine else (quarantine_name(state.table),)
+    return ViewText(table=state.table, sql=view_sql(state), dropped=dropped)
+
+
+def _step(change: SchemaChange) -> dict[str, object]:
+    return {
+        "version": change.version,
+        "pipeline": change.pipeline,
+        "change_kind": change.change_kind,
+        "before": None if change.before is None else json.loads(change.before),
+        "after": json.loads(change.after),
+        "decided_by": change.decided_by,
+        "at": change.at,
+    }

@@ -11,7 +11,10 @@ import pyarrow as pa
 
 from hakiri.catalog.contract import Catalog
 from hakiri.core.ids import TableName
+from hakiri.store.descent import descent
+from hakiri.store.duck_sql import literal
 from hakiri.store.layout import StoreLayout
+from hakiri.store.state import table_state
 
 if TYPE_CHECKING:
     import duckdb
@@ -19,19 +22,54 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VisibleFiles:
-    """The files of a table at one moment, by the schema version they were written in."""
+    """The files of a table at one moment, by the schema version they were written in.
+
+    The highest of `schemas` is the current one.
+    """
 
     primary_key: tuple[str, ...]
     schemas: Mapping[int, pa.Schema]
     files: Mapping[int, tuple[Path, ...]]
     quarantine: tuple[Path, ...]
 
-
-def open_reader(layout: StoreLayout) -> duckdb.DuckDBPyConnection:
-    """A connection that has every view of the store and can change none; writers may go on meanwhile."""
-    raise NotImplementedError
+    def names_in(self, version: int) -> dict[str, str]:
+        """What today's columns are called in the files of a version; those that it lacks are left out."""
+        nodes = descent(self.schemas)
+        old = {node.identity: node.name for node in nodes[version]}
+        return {node.name: old[node.identity] for node in nodes[max(self.schemas)] if node.identity in old}
 
 
 def visible_files(layout: StoreLayout, catalog: Catalog, table: TableName) -> VisibleFiles | None:
     """What a reader of the table reads now, or None for a table that has no schema yet."""
-    raise NotImplementedError
+    state = table_state(layout, catalog, table)
+    if state is None:
+        return None
+    return VisibleFiles(
+        primary_key=state.primary_key,
+        schemas=state.schemas,
+        files={version: tuple(map(Path, paths)) for version, paths in state.files.items()},
+        quarantine=tuple(map(Path, state.quarantine)),
+    )
+
+
+def open_reader(layout: StoreLayout) -> duckdb.DuckDBPyConnection:
+    """A connection that has every view of the store, as they are now, and can change none.
+
+    Writers may go on meanwhile; the connection stays with the views that it opened. Tables of its own are
+    temporary.
+    """
+    import duckdb
+
+    connection = duckdb.connect()
+    try:
+        if layout.duck_db.exists():
+            connection.execute(f"ATTACH {literal(str(layout.duck_db))} AS store (READ_ONLY)")
+            connection.execute("USE store")
+            return connection
+    except duckdb.Error:
+        # Somebody has it open for writing, or left it damaged: the texts of the views say the same.
+        connection.close()
+        connection = duckdb.connect()
+    for path in sorted(layout.views.glob("*.sql")):
+        connection.execute(path.read_text("utf-8"))
+    return connection

@@ -12,7 +12,7 @@ from hakiri.store.layout import StoreLayout
 from hakiri.store.manifests import AttemptManifest, WrittenFile
 from hakiri.store.schemas import schema_from
 from hakiri.store.views import TableState
-from hakiri.store.visible import Landed, landed_from, visible
+from hakiri.store.visible import landed_from, visible
 
 _CHUNKS_A_PAGE = 1000
 

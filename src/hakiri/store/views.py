@@ -101,15 +101,15 @@ def _part(version: int, old: tuple[Node, ...], new: tuple[Node, ...], paths: tup
     columns = "".join(
         f"    {column_of(known.get(node.identity), node)} AS {quoted(node.name)},\n" for node in new
     )
-    return (
-        f"  SELECT -- schema version {version}\n{columns}    {SEQ}, {POSITION}, {OP}\n"
-        f"  FROM {parquet_files(paths)}"
-    )
+    head = f"  SELECT -- schema version {version}\n{columns}    {SEQ}, {POSITION}, {OP}\n"
+    return f"{head}  FROM {parquet_files(paths)}"
 
 
 def _quarantine_view(state: TableState) -> str:
     names = ", ".join(field.name for field in QUARANTINE_FIELDS)
-    return (
-        f"CREATE OR REPLACE VIEW {quoted(quarantine_name(state.table))} AS\n"
-        f"  SELECT {names}\n  FROM {parquet_files(state.quarantine)};\n"
+    lines = (
+        f"CREATE OR REPLACE VIEW {quoted(quarantine_name(state.table))} AS",
+        f"  SELECT {names}",
+        f"  FROM {parquet_files(state.quarantine)};",
     )
+    return "".join(f"{line}\n" for line in lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 from tests.pipelines.evolution.evolving import evolved
-from tests.pipelines.evolution.shapes import INT32, INT64, TEXT, shape, was_called
+from tests.pipelines.evolution.shapes import BINARY, INT32, INT64, TEXT, shape, was_called
 
 from hakiri.pipelines.evolution import Divergence, Side, TableShape, accepted, migrated_key, reconciled
 from hakiri.pipelines.evolution.forms import list_of
@@ -90,12 +90,12 @@ def test_two_renames_of_one_column_need_a_choice() -> None:
 
 
 def test_a_renamed_key_is_the_same_key() -> None:
-    ours = after(shape("key", key=was_called("id", INT64), mail=TEXT))
+    ours = after(shape("number", number=was_called("id", INT64), mail=TEXT))
 
     found = reconciled(ours, after(shape("id", id=INT64, mail=TEXT, note=TEXT)))
 
     assert isinstance(found, TableShape)
-    assert found.primary_key == ("key",)
+    assert found.primary_key == ("number",)
 
 
 def test_two_keys_need_a_choice() -> None:
@@ -111,7 +111,7 @@ def test_two_keys_need_a_choice() -> None:
 @pytest.mark.parametrize(
     ("ours", "theirs", "problem"),
     [
-        (shape(a=TEXT), shape(a=list_of(TEXT)), "`a` is string here and list<string> there"),
+        (shape(a=TEXT), shape(a=list_of(BINARY)), "`a` is string here and list<binary> there"),
         (shape(a=TEXT), shape(A=TEXT), "`A` cannot be added: it differs from `a` only in case"),
         (
             shape(s=pa.struct([("x", TEXT)])),

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
-from tests.pipelines.evolution.casting import brought_back, carried
+from tests.pipelines.evolution.casting import carried, is_same
 from tests.pipelines.evolution.shapes import (
     BINARY,
     DATE,
@@ -26,8 +26,6 @@ from tests.pipelines.evolution.shapes import (
 
 from hakiri.pipelines.evolution import common_type, is_widening, stored_type, type_text
 from hakiri.pipelines.evolution.forms import NoStoredType, known_part, list_of
-
-WITHOUT_WAY_BACK = (pa.duration("us"), pa.time64("us"))
 
 
 def decimal(precision: int, scale: int) -> pa.DataType:
@@ -77,9 +75,12 @@ def test_a_type_widens_to_one_that_holds_all_of_its_values(old: pa.DataType, new
         (TEXT, BINARY, BINARY),
         (INT32, BINARY, BINARY),
         (list_of(INT32), list_of(TEXT), list_of(TEXT)),
-        (INT32, list_of(INT32), None),
-        (TEXT, pa.struct([("a", INT32)]), None),
-        (pa.struct([("a", INT32)]), pa.struct([("A", INT32)]), None),
+        (INT32, list_of(INT32), TEXT),
+        (TEXT, pa.struct([("a", INT32)]), TEXT),
+        (BINARY, list_of(INT32), BINARY),
+        (pa.struct([("a", INT32)]), pa.struct([("A", INT32)]), TEXT),
+        (TEXT, list_of(BINARY), None),
+        (pa.map_(TEXT, pa.struct([("a", BINARY)])), list_of(TEXT), None),
         (pa.struct([("a", INT32)]), pa.struct([("b", INT64)]), pa.struct([("a", INT32), ("b", INT64)])),
     ],
     ids=str,
@@ -100,10 +101,7 @@ def test_the_common_type_loses_no_value_of_either(one: pa.DataType, other: pa.Da
     for kind in (one, other):
         values = pa.array(extremes(kind), kind)
         there = carried(values, common)
-        if any(each in _leaves(kind) for each in WITHOUT_WAY_BACK):
-            assert len(set(map(repr, there.to_pylist()))) == len(set(map(repr, values.to_pylist())))
-        else:
-            assert brought_back(there, kind).equals(values)
+        assert is_same(there, values)
 
 
 @given(one=TYPES, other=TYPES, third=TYPES)
@@ -188,11 +186,3 @@ def _sorted(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_list(kind):
         return list_of(_sorted(kind.value_type))
     return pa.map_(kind.key_type, _sorted(kind.item_type)) if pa.types.is_map(kind) else kind
-
-
-def _leaves(kind: pa.DataType) -> set[pa.DataType]:
-    if pa.types.is_struct(kind):
-        return set().union(*(_leaves(field.type) for field in kind))
-    if pa.types.is_list(kind):
-        return _leaves(kind.value_type)
-    return _leaves(kind.key_type) | _leaves(kind.item_type) if pa.types.is_map(kind) else {kind}

@@ -105,10 +105,10 @@ class BatchCommitContract(Contract):
     def test_if_one_schema_has_moved_none_is_committed(self, catalog: Catalog) -> None:
         planned(catalog, 2)
         attempts = claimed_some(catalog, 2)
+        commits = [(attempt, done(cursor="1", schema=step(0))) for attempt in attempts]
         before = everything(catalog)
 
         with pytest.raises(SchemaMoved):
-            commits = [(attempt, done(cursor="1", schema=step(0))) for attempt in attempts]
             catalog.queue.commit_some(commits, T0)
 
         assert everything(catalog) == before

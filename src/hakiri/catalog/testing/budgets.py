@@ -12,12 +12,13 @@ import pytest
 from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.budgets import Taken
 from hakiri.catalog.errors import UnstorableText
-from hakiri.catalog.testing.base import Contract, Opener
+from hakiri.catalog.testing.base import Opener
 from hakiri.catalog.testing.samples import HOUR, MINUTE, SECOND, T0, TICK, at_once
 from hakiri.catalog.testing.seeds import SeededContract, telling
 from hakiri.catalog.testing.vandal import Vandal, refuses_all
 
-NOTHING_FOR = 2  # how many processes take from one budget
+PROCESSES = 2
+INFINITE = float("inf")
 
 
 def take(
@@ -93,8 +94,11 @@ class BudgetContract(SeededContract):
 
     @pytest.mark.parametrize(
         ("wanted", "per_second", "burst"),
-        [(0, 1, 1), (0.5, 1, 1), (1, 0, 1), (1, -1, 1), (1, 1, 0.9), (1, float("nan"), 1)]
-        + [(float("inf"), 1, 1), (1, float("inf"), 1), (1, 1, float("inf"))],
+        [
+            *((0, 1, 1), (0.5, 1, 1), (INFINITE, 1, 1)),
+            *((1, 0, 1), (1, -1, 1), (1, INFINITE, 1), (1, float("nan"), 1)),
+            *((1, 1, 0.9), (1, 1, INFINITE)),
+        ],
     )
     def test_a_budget_that_never_gives_a_call_is_refused(
         self, catalog: Catalog, wanted: float, per_second: float, burst: float
@@ -137,8 +141,8 @@ class BudgetContract(SeededContract):
     def test_many_processes_together_are_granted_what_one_would_be(
         self, catalog: Catalog, opener: Opener
     ) -> None:
-        with ProcessPoolExecutor(NOTHING_FOR, multiprocessing.get_context("spawn")) as processes:
-            takers = [processes.submit(_take_elsewhere, opener) for _ in range(NOTHING_FOR)]
+        with ProcessPoolExecutor(PROCESSES, multiprocessing.get_context("spawn")) as processes:
+            takers = [processes.submit(_take_elsewhere, opener) for _ in range(PROCESSES)]
             taken = sum(taker.result(timeout=50) for taker in takers)
 
         left = catalog.budgets.take("shared", wanted=999, per_second=10, burst=20, now=T0 + MINUTE)

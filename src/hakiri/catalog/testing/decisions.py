@@ -158,7 +158,7 @@ class DecisionContract(Contract):
         assert (statuses(catalog), catalog.chunks.page(OTHER_PIPELINE), catalog.audit.page()) == before
 
     @pytest.mark.parametrize("by", ["", "ada", "operator:", "agent: 7", "auto:1"])
-    def test_nobody_else_decides(self, catalog: Catalog, by: str) -> None:
+    def test_nobody_else_decides_about_a_failure(self, catalog: Catalog, by: str) -> None:
         with_failed_chunks(catalog)
 
         with pytest.raises(ValueError, match="decides nothing"):

@@ -1,8 +1,9 @@
-"""Tests of `catalog.chunks`: what has landed in a table, what was done last, and plans that replace others."""
+"""Tests of `catalog.chunks`: what landed in a table, what was done last, and what takes the place of it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -181,7 +182,7 @@ class SupersedeIntoContract(Contract):
 
         assert new == (5, 6)
         after = catalog.chunks.page(PIPELINE)
-        kept = {"status": ChunkStatus.SUPERSEDED, "superseded_by": ChunkId(6), "reason": "cut anew"}
+        kept: Any = {"status": ChunkStatus.SUPERSEDED, "superseded_by": 6, "reason": "cut anew"}
         assert after[:4] == (
             replace(before[0], **kept),
             before[1],

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from hakiri.catalog.contract.audit import AuditEntry
 from hakiri.catalog.contract.chunks import ChunkAttempt
 from hakiri.catalog.contract.cursors import Cursor
 from hakiri.catalog.contract.leases import Lease
@@ -16,6 +17,7 @@ from hakiri.core.ids import NodeId, PipelineId, RunId, TableName
 
 # Longer than any lease in the tests: whoever looks at the clock sees that it has not run out.
 LATE = "2099-01-01T00:00:00.000000Z"
+EARLY = "1999-01-01T00:00:00.000000Z"
 
 
 class SqlVandal:
@@ -107,6 +109,9 @@ class SqlVandal:
             chunk=attempt.chunk,
         )
 
+    def turn_version_back(self, table: TableName) -> None:
+        self._run("UPDATE table_state SET landed = landed - 1 WHERE table_name = :id", id=table)
+
     def change_edge(self, edge: Edge) -> None:
         self._run(f"UPDATE lineage SET reason = 'other' {_THE_EDGE}", **_edge(edge))
 
@@ -121,6 +126,19 @@ class SqlVandal:
 
     def delete_edge(self, edge: Edge) -> None:
         self._run(f"DELETE FROM lineage {_THE_EDGE}", **_edge(edge))
+
+    def change_entry(self, entry: AuditEntry) -> None:
+        self._run("UPDATE audit SET reason = 'other' WHERE number = :id", id=entry.number)
+
+    def delete_entry(self, entry: AuditEntry) -> None:
+        self._run("DELETE FROM audit WHERE number = :id", id=entry.number)
+
+    def skip_entry(self, last: AuditEntry) -> None:
+        self._run(
+            "INSERT INTO audit (number, at, decided_by, action)"
+            " SELECT number + 2, at, decided_by, action FROM audit WHERE number = :id",
+            id=last.number,
+        )
 
     def insert_snapshot(self, snapshot: Snapshot) -> None:
         self._run(
@@ -149,6 +167,12 @@ class SqlVandal:
 
     def delete_epoch(self, scope: Scope) -> None:
         self._run(f"DELETE FROM revocation_epochs {_THE_EPOCH}", **_scope(scope))
+
+    def turn_budget_back(self, name: str) -> None:
+        self._run("UPDATE budget SET filled_at = :early WHERE name = :id", id=name, early=EARLY)
+
+    def delete_budget(self, name: str) -> None:
+        self._run("DELETE FROM budget WHERE name = :id", id=name)
 
     def _change_chunk(self, change: str, attempt: ChunkAttempt, **values: object) -> None:
         self._run(

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 
 from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.chunks import ChunkAttempt
+from hakiri.catalog.contract.pipelines import Decision, Failure
 from hakiri.catalog.contract.revocations import Scope
 from hakiri.catalog.contract.upkeep import Invariant
 from hakiri.catalog.errors import UnstorableText
@@ -29,8 +30,10 @@ from hakiri.catalog.testing.samples import (
     at_once,
     claimed,
     committed,
+    done,
     doomed,
     edge,
+    new_chunks,
     planned,
     run_id,
     sidecar,
@@ -39,7 +42,7 @@ from hakiri.catalog.testing.samples import (
 )
 from hakiri.catalog.testing.workload import SOME_STEPS, Step, work_on
 from hakiri.core.cursors import CursorKind
-from hakiri.core.ids import PipelineId, SelectionId, SpecId
+from hakiri.core.ids import ChunkId, PipelineId, SelectionId, SpecId
 
 UNSTORABLE = ("\0", "half a pair: \ud83d")
 WRITES: dict[str, Callable[[Catalog, str], object]] = {
@@ -47,6 +50,8 @@ WRITES: dict[str, Callable[[Catalog, str], object]] = {
     "cursor": lambda catalog, text: catalog.cursors.put(PIPELINE, TABLE, text, run=RUN, now=T0),
     "spec": lambda catalog, text: catalog.selections.save_spec(SpecId("spec"), text, T0),
     "edge": lambda catalog, text: catalog.lineage.add([edge(2, 1, reason=text)]),
+    "entry": lambda catalog, text: catalog.audit.note("auto", text, T0),
+    "applied": lambda catalog, text: catalog.pipelines.note_applied(PIPELINE, text, "sha256:1", T0),
     "file": lambda catalog, text: catalog.garbage.doom([doomed(text)], T0),
 }
 
@@ -139,13 +144,14 @@ class UpkeepContract(Contract):
         assert numbers == [1, 2, 7]
         assert catalog.number("others", 3) == 1
 
-    @pytest.mark.parametrize("name", ["claim", "selection"])
+    @pytest.mark.parametrize("name", ["claim", "selection", "audit"])
     def test_a_counter_begins_at_1_whatever_the_catalog_itself_counts(
         self, catalog: Catalog, name: str
     ) -> None:
         planned(catalog, 1)
         committed(catalog)
         _save_a_selection(catalog)
+        catalog.audit.note("auto", "tidy", T0)
 
         assert catalog.number(name) == 1
 
@@ -214,7 +220,16 @@ def _use_everything(catalog: Catalog) -> None:
     committed(catalog)
     catalog.queue.give_back(claimed(catalog), T0, retry=False)
     claimed(catalog)
-    catalog.chunks.supersede(PIPELINE, [claimed(catalog).chunk], "rewind", T0)
+    catalog.queue.commit_some([(claimed(catalog), done())], T0)
+    catalog.chunks.supersede(PIPELINE, [ChunkId(1)], "rewind", T0, by="operator:ada")
+    catalog.chunks.supersede(PIPELINE, [ChunkId(4)], "cut anew", T0, into=new_chunks(3), by="auto")
+    failure = Failure(run=RUN, kind="SourceGone", message="410", at=T0, spec_hash=None)
+    catalog.pipelines.fail(PIPELINE, failure, T0)
+    catalog.pipelines.decide(PIPELINE, Decision.RETRY, "agent:7", T0)
+    catalog.pipelines.fail(PIPELINE, failure, T0)
+    catalog.pipelines.note_applied(PIPELINE, "{}", "sha256:1", T0)
+    catalog.pipelines.retire(PIPELINE, T0)
+    catalog.budgets.take("github", wanted=3, per_second=1, burst=5, now=T0)
     catalog.cursors.put(PIPELINE, TABLE, "{}", run=RUN, now=T0)
     catalog.runs.start(RUN, PIPELINE, ANNA, T0, ttl=TTL)
     catalog.runs.end(RUN, SUCCESS, T0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from hakiri.catalog.contract.audit import AuditEntry
 from hakiri.catalog.contract.chunks import ChunkAttempt
 from hakiri.catalog.contract.cursors import Cursor
 from hakiri.catalog.contract.leases import Lease
@@ -66,6 +67,9 @@ class Vandal(Protocol):
     def delete_chunk(self, attempt: ChunkAttempt) -> None:
         """Remove a chunk."""
 
+    def turn_version_back(self, table: TableName) -> None:
+        """Lower the number that tells how often what landed in a table has changed."""
+
     def change_edge(self, edge: Edge) -> None:
         """Change the reason of an edge."""
 
@@ -74,6 +78,15 @@ class Vandal(Protocol):
 
     def delete_edge(self, edge: Edge) -> None:
         """Remove an edge."""
+
+    def change_entry(self, entry: AuditEntry) -> None:
+        """Change the reason of an entry of the audit log."""
+
+    def delete_entry(self, entry: AuditEntry) -> None:
+        """Remove an entry of the audit log."""
+
+    def skip_entry(self, last: AuditEntry) -> None:
+        """Add an entry to the audit log whose number is two higher than the last one's."""
 
     def insert_snapshot(self, snapshot: Snapshot) -> None:
         """Add a snapshot that names indexes whose sidecars are not durable."""
@@ -92,6 +105,12 @@ class Vandal(Protocol):
 
     def delete_epoch(self, scope: Scope) -> None:
         """Remove an epoch, which would begin at 0 again."""
+
+    def turn_budget_back(self, name: str) -> None:
+        """Have a budget be filled for a second that has passed already."""
+
+    def delete_budget(self, name: str) -> None:
+        """Remove a budget, which would begin full again."""
 
 
 def refuses_all(attacks: Sequence[Callable[[], None]], look: Callable[[], object]) -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.chunks import ChunkAttempt
+from hakiri.catalog.contract.pipelines import Decision, Failure
 from hakiri.catalog.testing.samples import (
     ANNA,
     BEN,
@@ -50,6 +51,16 @@ class Worker:
         )
         self._attempts += [attempt] if attempt else []
 
+    def claim_some(self, number: int) -> None:
+        node = ANNA if number % 2 else BEN
+        self._attempts += self._catalog.queue.claim_some(
+            self._pipeline, RUN, node, self._now, ttl=TTL, limit=number, parallelism=2 * number or None
+        )
+
+    def commit_some(self, number: int) -> None:
+        commits = [(attempt, done(rows=number)) for attempt in self._attempts[-number:]]
+        tried(lambda: self._catalog.queue.commit_some(commits, self._now))
+
     def commit(self, number: int) -> None:
         commit = done(rows=number, cursor=f'{{"id": {number}}}', edges=(edge(number + 2, 1),))
         self._with_attempt(number, lambda attempt: self._catalog.queue.commit(attempt, commit, self._now))
@@ -71,7 +82,16 @@ class Worker:
 
     def supersede(self, number: int) -> None:
         chunks = [ChunkId(number), ChunkId(number + 1)]
-        self._catalog.chunks.supersede(self._pipeline, chunks, "rewind", self._now)
+        into = new_chunks(number, self._table) if number % 2 else None
+        self._catalog.chunks.supersede(self._pipeline, chunks, "rewind", self._now, into=into, by="auto")
+
+    def fail(self, number: int) -> None:
+        failure = Failure(run=RUN, kind="SourceGone", message=f"{number}", at=self._now, spec_hash=None)
+        self._catalog.pipelines.fail(self._pipeline, failure, self._now)
+
+    def decide(self, number: int) -> None:
+        decision = Decision.RETRY if number % 2 else Decision.SKIP
+        self._catalog.pipelines.decide(self._pipeline, decision, "auto", self._now)
 
     def change_schema(self, number: int) -> None:
         self._catalog.schemas.record(step(self._version(), self._table), self._pipeline, self._now)

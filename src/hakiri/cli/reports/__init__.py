@@ -9,6 +9,12 @@ from hakiri.cli.reports.catalog import CatalogCheckReport, CatalogMigrateReport,
 from hakiri.cli.reports.compile import CompileReport
 from hakiri.cli.reports.config import ConfigReport
 from hakiri.cli.reports.engine import DoctorReport, EngineStatusReport
+from hakiri.cli.reports.evolution import (
+    SchemaAcceptReport,
+    SchemaLogReport,
+    SchemaMigrateReport,
+    SchemaReconcileReport,
+)
 from hakiri.cli.reports.failure import ErrorReport
 from hakiri.cli.reports.pipelines import (
     PipelineConvertReport,
@@ -54,7 +60,11 @@ REPORTS: Mapping[str, type] = MappingProxyType(
         "plan": PlanReport,
         "preview": PreviewReport,
         "run": ApplyReport,
+        "schema-accept": SchemaAcceptReport,
         "schema-export": SchemaExportReport,
+        "schema-log": SchemaLogReport,
+        "schema-migrate": SchemaMigrateReport,
+        "schema-reconcile": SchemaReconcileReport,
         "singer": SingerReport,
         "source-check": SourceCheckReport,
         "source-describe": SourceDescribeReport,
@@ -84,7 +94,11 @@ __all__ = [
     "PipelineListReport",
     "PlanReport",
     "PreviewReport",
+    "SchemaAcceptReport",
     "SchemaExportReport",
+    "SchemaLogReport",
+    "SchemaMigrateReport",
+    "SchemaReconcileReport",
     "SingerReport",
     "SourceCheckReport",
     "SourceDescribeReport",

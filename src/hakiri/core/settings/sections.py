@@ -140,7 +140,7 @@ class RuntimeSettings:
     """How this machine works through chunks."""
 
     max_parallel_chunks: int = field(
-        default=4,
+        default=64,
         metadata=_about("How many chunks this worker runs at once, over all pipelines.", kind="count"),
     )
     node: str | None = field(

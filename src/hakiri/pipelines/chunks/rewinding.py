@@ -74,7 +74,7 @@ def rewind(
         return _passed_again(passed, table)
     if field is None or any(_is_unbounded(done.piece, field) for done in read):
         raise CannotRewind(table)
-    line = _Line(axis=_axis_of(read, field), field=field, now=now)
+    line = _Line(axis=_axis_of(read, field, span), field=field, now=now)
     wanted = span.on(line.axis)
     supersede: dict[tuple[ChunkId, ...], tuple[Piece, ...]] = {}
     beside: list[Piece] = []
@@ -165,9 +165,9 @@ def _streams(read: Sequence[DoneChunk]) -> Iterator[list[DoneChunk]]:
         yield list(stream)
 
 
-def _axis_of(read: Sequence[DoneChunk], field: str) -> Axis:
-    """The line of the values: by the ends of the windows, else by the cursors, else one of moments."""
+def _axis_of(read: Sequence[DoneChunk], field: str, span: ValueRange) -> Axis:
+    """The line of the values: by the ends of the windows, else by the cursors, else by what is asked for."""
     windows = [done.piece.window for done in read if done.piece.window is not None]
     ends = [end for window in windows for end in (window.since, window.until) if end is not None]
     values = [(done.cursor or {}).get(field) for done in read]
-    return axis_of(ends) or axis_of(values) or MOMENTS
+    return axis_of(ends) or axis_of(values) or axis_of([span.since, span.until]) or MOMENTS

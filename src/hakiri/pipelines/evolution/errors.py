@@ -56,3 +56,18 @@ class NoSchemaYet(HakiriError):
             f"table `{table}` has no schema in the catalog `{location}`",
             hint="run a pipeline that fills it first",
         )
+
+
+class NothingRefused(HakiriError):
+    """A column of which nothing is refused."""
+
+    code = "pipelines.nothing_refused"
+    exit_code = ExitCode.USAGE
+
+    def __init__(self, pipeline: str, columns: Sequence[str], refused: Sequence[str]) -> None:
+        self.pipeline, self.columns = pipeline, tuple(columns)
+        named = ", ".join(f"`{each}`" for each in columns)
+        super().__init__(
+            f"nothing that pipeline `{pipeline}` brings to {named} is refused",
+            hint=f"refused is {', '.join(refused)}" if refused else "see `hakiri schema log` for what was",
+        )

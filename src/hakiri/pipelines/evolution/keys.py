@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from pyarrow import types as kinds
 
+from hakiri.core.ids import TableName
 from hakiri.pipelines.evolution.errors import KeyImpossible
 from hakiri.pipelines.evolution.forms import type_text
 from hakiri.pipelines.evolution.shapes import TableShape
+from hakiri.store.duck_sql import quoted
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 def migrated_key(stored: TableShape, key: Sequence[str]) -> TableShape:
@@ -26,3 +32,12 @@ def migrated_key(stored: TableShape, key: Sequence[str]) -> TableShape:
     if nested is not None:
         raise KeyImpossible(f"`{nested.name}` is a {type_text(nested.type)}", names)
     return TableShape(schema=stored.schema, primary_key=tuple(key))
+
+
+def rows_sharing_key(reader: duckdb.DuckDBPyConnection, table: TableName, key: Sequence[str]) -> int:
+    """How many rows of a view would be hidden behind others if these columns were its key."""
+    columns = ", ".join(quoted(name) for name in key)
+    distinct = f"SELECT DISTINCT {columns} FROM {quoted(table)}"  # noqa: S608 - names, and quoted
+    counted = f"SELECT count(*) - (SELECT count(*) FROM ({distinct})) FROM {quoted(table)}"  # noqa: S608
+    (found,) = reader.execute(counted).fetchone() or (0,)
+    return int(found)

@@ -79,6 +79,8 @@ def _is_exact(footer: FileMetaData, places: Collection[str]) -> bool:
 
 
 def _is_chunk_exact(chunk: ColumnChunkMetaData) -> bool:
+    if chunk.num_values == 0:
+        return True
     found = chunk.statistics
     if found is None:
         return False

@@ -69,8 +69,8 @@ def reconciled(ours: TableShape, theirs: TableShape, *, take: Side | None = None
     conflicts: list[Conflict] = []
     pairs = _pairs(list(ours.schema), list(theirs.schema), conflicts)
     columns = [_joined(mine, pairs.get(mine.name, mine), take, conflicts) for mine in ours.schema]
-    paired = {their.name for their in pairs.values()}
-    added = [their for their in theirs.schema if their.name not in paired]
+    known = {name for mine in ours.schema for name in _names(mine)}
+    added = [their for their in theirs.schema if not known & _names(their)]
     for their in added:
         clash = taken_names(columns).get(their.name.casefold())
         if clash is not None:

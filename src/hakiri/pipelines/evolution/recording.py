@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 
 from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.pipelines import Decision
 from hakiri.catalog.contract.schemas import SchemaStep, TableSchema
 from hakiri.core.canonical import canonical_json
 from hakiri.core.ids import PipelineId, TableName
-from hakiri.pipelines.evolution.changes import Change, ContractMode, kinds_text
+from hakiri.pipelines.evolution.brought import Brought
+from hakiri.pipelines.evolution.changes import Change, kinds_text
 from hakiri.pipelines.evolution.decide import accept
 from hakiri.pipelines.evolution.errors import NoSchemaYet, SchemaIncompatible
 from hakiri.pipelines.evolution.history import changes_between
 from hakiri.pipelines.evolution.keys import migrated_key
+from hakiri.pipelines.evolution.proof import exact_columns
 from hakiri.pipelines.evolution.reconcile import Divergence, Side, reconciled
 from hakiri.pipelines.evolution.shapes import TableShape
 from hakiri.store.schemas import schema_from, schema_text
@@ -57,20 +60,28 @@ def step_to(
 
 def accept_changes(
     catalog: Catalog,
-    incoming: TableShape,
+    brought: Brought,
     *,
     pipeline: PipelineId,
-    table: TableName,
-    mode: ContractMode,
-    is_open: bool,
-    exact: Collection[str],
     columns: Collection[str] | None,
+    files: Iterable[Path],
     by: str,
     now: datetime,
 ) -> Decided:
-    """Let through what the table refuses of the incoming shape, or of these columns. Raises NoSchemaYet."""
-    current = _current(catalog, table)
-    accepted = accept(shape_of(current), incoming, mode=mode, is_open=is_open, exact=exact, columns=columns)
+    """Let through what the table refuses of what is brought to it, or of these columns.
+
+    `files` are all that the table has, see `exact_columns`. Raises NoSchemaYet.
+    """
+    current = _current(catalog, brought.table)
+    stored = shape_of(current)
+    accepted = accept(
+        stored,
+        brought.shape,
+        mode=brought.mode,
+        is_open=brought.is_open,
+        exact=exact_columns(stored, brought.shape, files),
+        columns=columns,
+    )
     decided = _recorded(
         catalog, current, accepted.shape, accepted.changes, pipeline=pipeline, by=by, now=now, action=ACCEPTED
     )

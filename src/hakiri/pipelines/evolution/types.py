@@ -7,7 +7,8 @@ Among the types that a table can have (see `forms`):
 - a decimal < one with at least as many digits on either side of the point; a whole one with at most 15 digits
   < double;
 - date < timestamp, as its midnight, in UTC if there is a zone. With and without a zone are two things;
-- every scalar type < string, as its text. To become text is no widening: the column is another one then;
+- every type < string, as its text, or as JSON if it is nested, but for bytes, of which there is no text. To
+  become text is no widening: the column is another one then;
 - string < binary, as its bytes in UTF-8;
 - null < everything.
 
@@ -34,12 +35,11 @@ def common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
         return one
     if kinds.is_null(one):
         return other
-    if kinds.is_nested(one) or kinds.is_nested(other):
-        return _common_nested(one, other)
     return (
-        _common_number(one, other)
+        _common_nested(one, other)
+        or _common_number(one, other)
         or _common_moment(one, other)
-        or (BINARY if BINARY in (one, other) else TEXT)
+        or _common_text(one, other)
     )
 
 
@@ -74,6 +74,12 @@ def _common_nested(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
         key, value = common_type(one.key_type, other.key_type), common_type(one.item_type, other.item_type)
         return None if key is None or value is None else pa.map_(key, value)
     return None
+
+
+def _common_text(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+    if _has_bytes_inside(one) or _has_bytes_inside(other):
+        return None
+    return BINARY if BINARY in (one, other) else TEXT
 
 
 def _common_struct(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
@@ -121,6 +127,13 @@ def _digits(kind: pa.DataType) -> tuple[int, int]:
     """How many digits a whole or decimal number has before and after the point."""
     whole = _DIGITS_OF_WHOLE.get(kind)
     return (kind.precision - kind.scale, kind.scale) if whole is None else (whole, 0)
+
+
+def _has_bytes_inside(kind: pa.DataType) -> bool:
+    if not kinds.is_nested(kind):
+        return False
+    parts = (kind.field(index).type for index in range(kind.num_fields))
+    return any(part == BINARY or _has_bytes_inside(part) for part in parts)
 
 
 def _keeps_kind(old: pa.DataType, new: pa.DataType) -> bool:

@@ -6,14 +6,14 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from hakiri.catalog.contract.chunks import ChunkAttempt
 from hakiri.pipelines.chunks.pieces import Piece
 from hakiri.pipelines.errors import CountsDisagree
-from hakiri.pipelines.expectations import Expectations
+from hakiri.pipelines.expectations import Expectations, repeated_rows, repeats_in
 from hakiri.pipelines.inputs import source_failure
 from hakiri.pipelines.runtime.sinks import RESULT, AttemptSinks, Report, writing
 from hakiri.sources.bridge.failures import failure_in
@@ -23,7 +23,7 @@ from hakiri.sources.bridge.schemas import POSITION_COLUMN
 from hakiri.sources.contract import Cursor, NativeConnector, Read, Table
 from hakiri.sources.reading import OpenSource
 from hakiri.store.manifests import WrittenFile
-from hakiri.store.rows import Stamp
+from hakiri.store.rows import HIDDEN, OP, POSITION, Stamp
 from hakiri.store.writing import Shape
 from hakiri.transforms import failed_step, transformed
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 # What Spark does to one row at a time, as it is called in a physical plan. Beside these, nothing may stand
 # between the reads and the writer if the rows of several chunks are to stay apart.
 _ROW_BY_ROW = frozenset({"Project", "Filter", "Generate", "BatchScan", "CollectMetrics", "InputAdapter"})
+CONTENT_SUMS = 1 << 128
 _OPERATOR = re.compile(r"^[\s:|+\-]*(?:\*\(\d+\) )?(\w+)", re.MULTILINE)
 
 
@@ -93,6 +94,8 @@ class TableJob:
     plans: tuple[Relation, ...] = ()
     references: Mapping[str, DataFrame] = field(default_factory=dict)
     expectations: Expectations | None = None
+    ignored: frozenset[str] = frozenset()
+    redacted: frozenset[str] = frozenset()
     is_one_file: bool = False
     warn: Callable[[str], None] = _unheard
     # A native connector remembers the files it has listed for the frame that is asked for next.
@@ -104,7 +107,9 @@ class TableJob:
 
     @property
     def goes_through_spark(self) -> bool:
-        return self.is_native or bool(self.plans) or self.expectations is not None
+        """Whether rows pass through the JVM: Spark reads them, transforms them, or looks at each of them."""
+        is_looked_at = self.expectations is not None and self.expectations.looks_at_rows
+        return self.is_native or bool(self.plans) or is_looked_at
 
     @property
     def waited_seconds(self) -> float:
@@ -125,15 +130,60 @@ class TableJob:
         return bool(operators) and set(operators) <= _ROW_BY_ROW
 
     def gather(self, assignments: Sequence[Assignment]) -> list[Gathered]:
-        """Read and write all of them in one job. Raises the source's own errors, and CountsDisagree."""
+        """Read and write all of them in one job.
+
+        Raises the source's own errors, CountsDisagree, and ExpectationFailed for rows that are not what they
+        must be.
+        """
         sinks = self._sinks(assignments)
         with self._told():
             if not self.goes_through_spark:
-                return self._landed(assignments, sinks)
-            if self.is_native:
+                gathered = self._landed(assignments, sinks)
+            elif self.is_native:
                 (only,) = assignments
-                return [self._native(only, sinks)]
-            return self._streamed(assignments, sinks)
+                gathered = [self._native(only, sinks)]
+            else:
+                gathered = self._streamed(assignments, sinks)
+            return [self._without_repeats(each) for each in gathered]
+
+    def _without_repeats(self, gathered: Gathered) -> Gathered:
+        """Look for values that should be unique, among the rows that were written and nobody sees yet."""
+        expectations = self.expectations
+        if expectations is None or not expectations.uniques or not gathered.files:
+            return gathered
+        folder = gathered.assignment.folder
+        rows = self.spark.read.parquet(*(str(folder / file.name) for file in gathered.files))
+        written = _connect(rows)
+        key = self.shape.primary_key
+        repeats = repeats_in(written, expectations.uniques, primary_key=key)
+        self._judged(expectations, repeats)
+        if not expectations.broken(repeats, "quarantine"):
+            return gathered
+        repeated = repeated_rows(written, expectations.uniques, primary_key=key)
+        if repeated is None:
+            return gathered
+        hidden = [name for name in HIDDEN if name not in (OP, POSITION)]
+        marked = written.join(repeated, POSITION, "left").sort(POSITION).drop(POSITION, *hidden)
+        return self._sifted(gathered, _connect(marked))
+
+    def _sifted(self, gathered: Gathered, marked: DataFrame) -> Gathered:
+        """The same rows once more, with those that carry a reason set aside; the first files are removed."""
+        again = self._written(
+            marked, replace(self._sinks([gathered.assignment]), redacted=frozenset()), is_finished=True
+        ).get(0, [])
+        for file in gathered.files:
+            (gathered.assignment.folder / file.name).unlink()
+        return replace(
+            gathered,
+            files=tuple(file for report in again for file in report.files),
+            quarantine=(
+                *gathered.quarantine,
+                *(file for report in again for file in report.quarantine),
+            ),
+            written=sum(report.rows for report in again),
+            quarantined=gathered.quarantined + sum(report.quarantined for report in again),
+            content_sum=sum(report.content_sum for report in again) % CONTENT_SUMS,
+        )
 
     def write_frame(self, assignment: Assignment, frame: DataFrame) -> Gathered:
         """Write rows that come from the store itself, as they are."""
@@ -155,6 +205,8 @@ class TableJob:
                 for each in assignments
             ),
             shape=self.shape,
+            ignored=self.ignored,
+            redacted=self.redacted,
         )
 
     def _landed(self, assignments: Sequence[Assignment], sinks: AttemptSinks) -> list[Gathered]:
@@ -237,7 +289,7 @@ class TableJob:
             read=outcome.rows,
             written=sum(report.rows for report in reports),
             quarantined=sum(report.quarantined for report in reports),
-            content_sum=sum(report.content_sum for report in reports) % (1 << 128),
+            content_sum=sum(report.content_sum for report in reports) % CONTENT_SUMS,
             cursor=outcome.cursor,
         )
         if not self.plans and gathered.filtered:
@@ -255,6 +307,7 @@ class TableJob:
         except PySparkException as error:
             told: Any = (
                 failure_in(str(error))
+                or (self.expectations.explain(error) if self.expectations is not None else None)
                 or failed_step(error, self.pipeline, self.root)
                 or source_failure(error, self.source)
             )

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from hakiri.core.errors import HakiriError
 from hakiri.pipelines.errors import StoreNotWritten
+from hakiri.sources.bridge.failures import told
 from hakiri.store.manifests import WrittenFile
-from hakiri.store.rows import Stamp
+from hakiri.store.rows import REASON, Stamp
 from hakiri.store.writing import AttemptWriter, Shape
 
-REASON_COLUMN = "_reason"
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -53,29 +54,46 @@ class AttemptSinks:
     folders: tuple[str, ...]
     stamps: tuple[Stamp, ...]
     shape: Shape
+    ignored: frozenset[str] = frozenset()
+    redacted: frozenset[str] = frozenset()
 
     def __call__(self, number: int, part: int = 0) -> AttemptSink:
-        with _failures_told(self.folders[number]):
-            return AttemptSink(
-                AttemptWriter(Path(self.folders[number]), self.shape, self.stamps[number], part=part),
-                self.folders[number],
-            )
+        folder = Path(self.folders[number])
+        with _failures_told(folder):
+            writer = AttemptWriter(folder, self.shape, self.stamps[number], part=part)
+        return AttemptSink(writer, folder, ignored=self.ignored, redacted=self.redacted)
 
 
 class AttemptSink:
-    """Writes rows of one attempt. A column `_reason` says of each row why it goes to quarantine."""
+    """Writes rows of one attempt. A column `_reason` says of each row why it goes to quarantine.
 
-    def __init__(self, writer: AttemptWriter, folder: str) -> None:
+    `ignored` columns are left out, and `redacted` ones are NULL wherever the rows go.
+    """
+
+    def __init__(
+        self, writer: AttemptWriter, folder: Path, *, ignored: frozenset[str], redacted: frozenset[str]
+    ) -> None:
         self._writer = writer
         self._folder = folder
+        self._ignored = ignored
+        self._redacted = redacted
 
     def write(self, rows: pa.RecordBatch) -> None:
-        reasons = None
-        if REASON_COLUMN in rows.schema.names:
-            position = rows.schema.get_field_index(REASON_COLUMN)
-            reasons, rows = rows.column(position), rows.remove_column(position)
+        reasons = rows.column(REASON) if REASON in rows.schema.names else None
+        rows = self._allowed(rows)
         with _failures_told(self._folder):
             self._writer.write(rows, reasons)
+
+    def _allowed(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        names = rows.schema.names
+        left_out = {*self._ignored, REASON}.intersection(names)
+        if left_out:
+            rows = rows.drop_columns(sorted(left_out))
+        for name in self._redacted.intersection(rows.schema.names):
+            place = rows.schema.get_field_index(name)
+            field = rows.schema.field(place)
+            rows = rows.set_column(place, field, pa.nulls(rows.num_rows, field.type))
+        return rows
 
     def finish(self) -> str:
         with _failures_told(self._folder):
@@ -118,9 +136,11 @@ def writing(
                     sink = sink or sinks(number, part)
                     sink.write(batch)
             report = Report().text() if sink is None else sink.finish()
-        except BaseException:
+        except BaseException as error:
             if sink is not None:
                 sink.abandon()
+            if isinstance(error, HakiriError):
+                raise told(error, str) from None
             raise
         yield pa.RecordBatch.from_pylist([{"number": number, "report": report}], schema=_RESULT_SCHEMA)
 
@@ -128,9 +148,11 @@ def writing(
 
 
 @contextmanager
-def _failures_told(folder: str) -> Iterator[None]:
+def _failures_told(folder: Path) -> Iterator[None]:
     """What the disk refuses is an error of the store, and not one of whoever gave the rows."""
     try:
         yield
     except OSError as error:
-        raise StoreNotWritten(folder, error.strerror or str(error), is_full=error.errno in _FULL) from error
+        raise StoreNotWritten(
+            str(folder), error.strerror or str(error), is_full=error.errno in _FULL
+        ) from error

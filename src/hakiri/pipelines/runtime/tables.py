@@ -24,7 +24,7 @@ from hakiri.pipelines.runtime.jobs import TableJob
 from hakiri.sources.bridge.schemas import arrow_schema, spark_schema
 from hakiri.sources.contract import EXTRA_COLUMN, OP_COLUMN, Extent, Hint, Table
 from hakiri.sources.reading import OpenSource
-from hakiri.store.rows import HIDDEN
+from hakiri.store.rows import HIDDEN, REASON
 from hakiri.store.schemas import fingerprint, schema_from, schema_text
 from hakiri.store.writing import BadRows, Shape
 from hakiri.transforms import failed_step, fresh_artifacts, stored_plans, transformed
@@ -123,7 +123,7 @@ def prepare_table(
     schema = _result_schema(ground, spec, found, plans) if plans else _spark_form(found)
     if OP_COLUMN in found.schema.names and OP_COLUMN not in schema.names:
         raise OpColumnDropped(spec.id, found.name)
-    hidden = [name for name in schema.names if name in HIDDEN and name != OP_COLUMN]
+    hidden = [name for name in schema.names if name in {*HIDDEN, REASON} and name != OP_COLUMN]
     if hidden:
         raise HiddenColumn(spec.id, found.name, hidden[0])
     incoming = incoming_shape(schema, table, found.primary_key)
@@ -177,6 +177,8 @@ def table_job(
         expectations=compile_expectations(
             work.spec.expect, table=work.store, rows=work.incoming, stored=work.target.schema
         ),
+        ignored=frozenset(change.column for change in work.evolution.ignored),
+        redacted=frozenset(name for name, column in work.spec.columns.items() if column.redact),
         is_one_file=spec.backfill.destination_writes_per_sec is not None,
         native_lock=threading.Lock(),
     )

@@ -8,10 +8,8 @@ from collections.abc import Iterable
 
 from hakiri.catalog.contract.chunks import ChunkTally
 from hakiri.core.clock import Clock
+from hakiri.pipelines.chunks.progress import RECENT_CHUNKS, DoneWork, eta_seconds
 from hakiri.pipelines.runtime.commits import Finished
-
-# How many of the latest commits say how fast it goes.
-_RECENT = 50
 
 
 class RunTally:
@@ -19,32 +17,28 @@ class RunTally:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._began = clock.monotonic()
         self._lock = threading.Lock()
-        self._commits: deque[float] = deque(maxlen=_RECENT)
+        self._recent: deque[DoneWork] = deque(maxlen=RECENT_CHUNKS)
         self.rows = 0
         self.bytes = 0
         self.chunks = 0
         self.quarantined = 0
-        self.filtered = 0
 
     def add(self, finished: Iterable[Finished]) -> None:
+        now = self._clock.now()
         with self._lock:
             for each in finished:
+                rows = 0 if each.is_unchanged else each.counts.written
+                size = 0 if each.is_unchanged else each.bytes
                 self.chunks += 1
+                self.rows += rows
+                self.bytes += size
                 self.quarantined += each.counts.quarantined
-                self.filtered += each.counts.filtered
-                if not each.is_unchanged:
-                    self.rows += each.counts.written
-                    self.bytes += each.bytes
-                self._commits.append(self._clock.monotonic())
+                self._recent.append(
+                    DoneWork(rows=rows, bytes=size, started_at=each.attempt.claimed_at, completed_at=now)
+                )
 
-    def eta_seconds(self, tally: ChunkTally) -> float | None:
-        """When the chunks that are left will be done, if they go as fast as the latest ones did."""
-        remaining = tally.pending + tally.running
+    def eta_seconds(self, tally: ChunkTally) -> int | None:
+        """How long the chunks that are left will take at the pace of the latest ones."""
         with self._lock:
-            if not remaining:
-                return 0.0
-            since = self._commits[0] if len(self._commits) == _RECENT else self._began
-            seconds = self._clock.monotonic() - since
-            return remaining * seconds / len(self._commits) if self._commits and seconds > 0 else None
+            return eta_seconds(tally.pending + tally.running, tuple(self._recent))

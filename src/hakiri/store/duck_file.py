@@ -1,0 +1,105 @@
+"""`duck.db`: the views of all tables in one file that any DuckDB opens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hakiri.store.duck_sql import literal, quoted
+from hakiri.store.errors import ViewNotMade
+from hakiri.store.files import Files, replace
+from hakiri.store.layout import StoreLayout
+
+if TYPE_CHECKING:
+    import duckdb
+
+STORAGE_VERSION = "v1.0.0"  # the oldest that DuckDB still writes: every later one reads it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewText:
+    """Statements that make the views of one table, and the names of views that are to go."""
+
+    table: str
+    sql: str
+    dropped: tuple[str, ...] = ()
+
+
+def alter_duck_file(layout: StoreLayout, files: Files, changed: Iterable[ViewText]) -> bool:
+    """Put a copy with these views changed in the place of the file; what did not change costs nothing.
+
+    False, and nothing happened, if there is none or it is damaged or of a DuckDB yet to come. Whoever has the
+    old one open goes on reading it. Call it, and the one below, under the lock of publishers.
+    """
+    import duckdb
+
+    data = files.read(layout.duck_db)
+    if data is None:
+        return False
+    with _scratch(layout, files) as scratch:
+        scratch.write_bytes(data)
+        try:
+            with _opened(scratch) as connection:
+                _run(connection, changed)
+        except (duckdb.Error, ViewNotMade):
+            return False
+        _put(layout, files, scratch)
+    return True
+
+
+def make_duck_file(layout: StoreLayout, files: Files, every: Iterable[ViewText]) -> None:
+    """Put a new file with exactly these views there. Raises ViewNotMade."""
+    with _scratch(layout, files) as scratch:
+        with _opened(scratch) as connection:
+            _run(connection, every)
+        _put(layout, files, scratch)
+
+
+@contextmanager
+def _scratch(layout: StoreLayout, files: Files) -> Iterator[Path]:
+    """A name for DuckDB to work on, beside the store's own files; whatever is left there was never used."""
+    scratch = layout.root / ".duck.db.making"
+    leftovers = (scratch, _log_of(scratch))
+    for path in leftovers:
+        files.remove(path)
+    try:
+        yield scratch
+    finally:
+        for path in leftovers:
+            files.remove(path)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    import duckdb
+
+    with duckdb.connect(config={"threads": 1}) as connection:
+        connection.execute(f"ATTACH {literal(str(path))} AS store (STORAGE_VERSION '{STORAGE_VERSION}')")
+        connection.execute("USE store")
+        yield connection
+        connection.execute("CHECKPOINT store")
+
+
+def _run(connection: duckdb.DuckDBPyConnection, texts: Iterable[ViewText]) -> None:
+    import duckdb
+
+    for text in texts:
+        try:
+            for name in text.dropped:
+                connection.execute(f"DROP VIEW IF EXISTS {quoted(name)}")
+            connection.execute(text.sql)
+        except duckdb.Error as error:
+            raise ViewNotMade(text.table, str(error).partition("\n")[0]) from error
+
+
+def _put(layout: StoreLayout, files: Files, made: Path) -> None:
+    # Somebody who opened the old one for writing may have left a log, which would not fit the new one.
+    files.remove(_log_of(layout.duck_db))
+    replace(files, layout.duck_db, made.read_bytes())
+
+
+def _log_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.wal")
