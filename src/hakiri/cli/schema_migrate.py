@@ -82,7 +82,8 @@ def migrate(
     show_decision(app, decided)
     app.console.note(f"decided by {by}")
     if hidden:
-        app.console.warn(f"{hidden} rows are not seen any more, since a newer row has the same key")
+        rows = "1 row is" if hidden == 1 else f"{hidden} rows are"
+        app.console.warn(f"{rows} not seen any more, since a newer one has the same key")
     if declared.primary_key is not None and set(declared.primary_key) != set(key):
         told = ", ".join(declared.primary_key)
         app.console.warn(

@@ -35,8 +35,7 @@ class StoreLayout:
 
     def attempt_folder(self, *, table: str, run: str, node: str, chunk: int, number: int) -> Path:
         """Where one attempt at one chunk writes; no other attempt and no other node ever does."""
-        runs = self.table_folder(table) / "data" / "runs"
-        return runs / _checked(run) / _checked(node) / f"chunk-{chunk}" / f"attempt-{number}"
+        return self.root / attempt_place(table=table, run=run, node=node, chunk=chunk, number=number)
 
     @property
     def views(self) -> Path:
@@ -57,6 +56,12 @@ class StoreLayout:
     def relative(self, path: Path) -> str:
         """The path below the root, with slashes on every system."""
         return path.relative_to(self.root).as_posix()
+
+
+def attempt_place(*, table: str, run: str, node: str, chunk: int, number: int) -> str:
+    """The attempt's folder below the root."""
+    runs = f"tables/{_checked(table)}/data/runs"
+    return f"{runs}/{_checked(run)}/{_checked(node)}/chunk-{chunk}/attempt-{number}"
 
 
 def _checked(name: str) -> str:

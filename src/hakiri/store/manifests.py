@@ -13,7 +13,7 @@ from hakiri.core.canonical import canonical_json
 from hakiri.core.ids import ChunkId, NodeId, PipelineId, RunId, TableName
 from hakiri.store.errors import UnreadableManifest
 from hakiri.store.files import Files, LocalFiles, replace
-from hakiri.store.layout import StoreLayout
+from hakiri.store.layout import StoreLayout, attempt_place
 
 FORMAT = 1
 FILE_NAME = "_manifest.json"
@@ -71,6 +71,13 @@ class AttemptManifest:
     ends_pass: bool = False
     unchanged: bool = False
 
+    @property
+    def place(self) -> str:
+        """The attempt's folder below the root of the store."""
+        return attempt_place(
+            table=self.table, run=self.run, node=self.node, chunk=self.chunk, number=self.attempt
+        )
+
     def text(self) -> str:
         """Canonical JSON, with a last line end."""
         said = {_KEYS.get(name, name): getattr(self, name) for name in _NAMES}
@@ -118,13 +125,7 @@ def seal(layout: StoreLayout, manifest: AttemptManifest, files: Files | None = N
     may have made one of them and not have come to syncing it. Twice, the later manifest stands.
     """
     files = files or LocalFiles()
-    folder = layout.attempt_folder(
-        table=manifest.table,
-        run=manifest.run,
-        node=manifest.node,
-        chunk=manifest.chunk,
-        number=manifest.attempt,
-    )
+    folder = layout.root / manifest.place
     replace(files, folder / FILE_NAME, manifest.text().encode())
     while folder != layout.root:
         folder = folder.parent

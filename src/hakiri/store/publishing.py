@@ -17,7 +17,7 @@ from hakiri.store.duck_file import ViewText, alter_duck_file, make_duck_file
 from hakiri.store.files import Files, LocalFiles, make_folders, replace
 from hakiri.store.layout import StoreLayout
 from hakiri.store.schemas import schema_from
-from hakiri.store.state import table_state
+from hakiri.store.state import LandedChunks, table_state
 from hakiri.store.views import TableState, header, quarantine_name, view_sql
 
 
@@ -28,6 +28,7 @@ class Publisher:
         self._layout = layout
         self._catalog = catalog
         self._files = files or LocalFiles()
+        self._chunks = LandedChunks(catalog)
         self._heads: dict[TableName, tuple[int, int, bytes]] = {}
 
     def publish(self, tables: Iterable[TableName]) -> None:
@@ -69,7 +70,7 @@ class Publisher:
         return text.encode()
 
     def _states(self, tables: Iterable[TableName]) -> list[TableState]:
-        states = (table_state(self._layout, self._catalog, table) for table in tables)
+        states = (table_state(self._layout, self._catalog, table, self._chunks) for table in tables)
         return [state for state in states if state is not None]
 
     def _write(self, states: list[TableState]) -> None:

@@ -3,64 +3,72 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 
 from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.chunks import Chunk
-from hakiri.core.ids import TableName
+from hakiri.core.ids import ChunkId, PipelineId, TableName
 from hakiri.store.layout import StoreLayout
-from hakiri.store.manifests import AttemptManifest, WrittenFile
 from hakiri.store.schemas import schema_from
 from hakiri.store.views import TableState
-from hakiri.store.visible import landed_from, visible
+from hakiri.store.visible import Landed, landed_from, visible
 
 _CHUNKS_A_PAGE = 1000
 
 
-def table_state(layout: StoreLayout, catalog: Catalog, table: TableName) -> TableState | None:
+class LandedChunks:
+    """What landed, with every manifest read only once: that of a chunk that is done never changes."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._known: dict[TableName, dict[tuple[PipelineId, ChunkId, str | None], Landed]] = {}
+
+    def read(self, table: TableName) -> list[Landed]:
+        """All that landed in a table, from a catalog that may go on meanwhile."""
+        before = self._known.get(table, {})
+        now: dict[tuple[PipelineId, ChunkId, str | None], Landed] = {}
+        for chunk in self._chunks(table):
+            key = (chunk.pipeline, chunk.chunk, chunk.winning_attempt)
+            known = before.get(key) or landed_from(chunk)
+            is_same = known.superseded_by == chunk.superseded_by
+            now[key] = known if is_same else replace(known, superseded_by=chunk.superseded_by)
+        self._known[table] = now
+        return list(now.values())
+
+    def _chunks(self, table: TableName) -> Iterator[Chunk]:
+        after = None
+        while page := self._catalog.chunks.landed(table, after=after, limit=_CHUNKS_A_PAGE):
+            yield from page
+            after = (page[-1].pipeline, page[-1].chunk)
+
+
+def table_state(
+    layout: StoreLayout, catalog: Catalog, table: TableName, chunks: LandedChunks | None = None
+) -> TableState | None:
     """The table as it is now, all of it at the same moment; None while it has no schema."""
+    chunks = chunks or LandedChunks(catalog)
     while True:
         revision = catalog.chunks.version(table)
-        landed = [landed_from(chunk) for chunk in _landed_chunks(catalog, table)]
+        landed = chunks.read(table)
         schema = catalog.schemas.current(table)
         log = catalog.schemas.log(table)
-        # It came in pages: only if nothing landed meanwhile do they belong together.
+        # Chunks came in pages: only if nothing landed meanwhile do they belong together.
         if catalog.chunks.version(table) == revision:
             break
     if schema is None:
         return None
+    root = str(layout.root)
     files: dict[int, list[str]] = defaultdict(list)
     for one in visible(landed, has_key=bool(schema.primary_key)):
-        files[one.manifest.schema_version] += _paths(layout, one.manifest, one.manifest.files)
-    aside = visible(landed, has_key=False)
+        files[one.schema_version] += [f"{root}/{path}" for path in one.files]
+    aside = [one for one in visible(landed, has_key=False) if one.quarantine]
     return TableState(
         table=table,
         primary_key=schema.primary_key,
         schemas={step.version: schema_from(step.after) for step in log if step.version <= schema.version},
         revision=revision,
-        root=str(layout.root),
+        root=root,
         files={version: tuple(paths) for version, paths in files.items() if paths},
-        quarantine=tuple(
-            path for one in aside for path in _paths(layout, one.manifest, one.manifest.quarantine)
-        ),
+        quarantine=tuple(f"{root}/{path}" for one in aside for path in one.quarantine),
     )
-
-
-def _landed_chunks(catalog: Catalog, table: TableName) -> Iterator[Chunk]:
-    after = None
-    while page := catalog.chunks.landed(table, after=after, limit=_CHUNKS_A_PAGE):
-        yield from page
-        after = (page[-1].pipeline, page[-1].chunk)
-
-
-def _paths(layout: StoreLayout, manifest: AttemptManifest, files: Iterable[WrittenFile]) -> list[str]:
-    if not files:
-        return []
-    folder = layout.attempt_folder(
-        table=manifest.table,
-        run=manifest.run,
-        node=manifest.node,
-        chunk=manifest.chunk,
-        number=manifest.attempt,
-    )
-    return [f"{folder}/{file.name}" for file in files]

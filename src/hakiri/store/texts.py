@@ -69,10 +69,9 @@ def _plains(column: pa.Array) -> list[Any]:
             for row, ok in zip(rows, column.is_valid().to_pylist(), strict=True)
         ]
     if pa.types.is_map(kind):
-        pair = pa.struct([kind.key_field, kind.item_field])
-        entries = column.cast(pa.list_(pair)).flatten()
-        keys, values = (_plains(child) for child in entries.flatten())
-        pairs = _cut([list(pair) for pair in zip(keys, values, strict=True)], column)
+        lists = column.cast(pa.list_(pa.struct([kind.key_field, kind.item_field])))
+        keys, values = (_plains(child) for child in lists.flatten().flatten())
+        pairs = _cut([list(pair) for pair in zip(keys, values, strict=True)], lists)
         return [
             None if each is None else sorted(each, key=lambda pair: _key_order(pair[0])) for each in pairs
         ]

@@ -361,7 +361,7 @@ def test_all_that_is_refused_is_told_at_once() -> None:
     made = evolved(ORDERS, shape("note", id=INT32, amount=TEXT, note=TEXT, Note=TEXT))
     error = made.error("orders", "shop")
 
-    assert len(error.problems) == 4
+    assert len(error.reasons) == 4
     assert error.hint == (
         "give it another name or type in a transform; "
         "cast it in a transform, or run `hakiri schema accept --pipeline shop`; "

@@ -28,7 +28,7 @@ Both: TypeAlias = tuple[TableShape, TableShape]
 
 
 def thorough(check: Callable[..., None]) -> Any:
-    return settings(max_examples=100, deadline=None)(check)
+    return settings(max_examples=60, deadline=None)(check)
 
 
 @given(stored=shapes(), mode=MODES, is_open=st.booleans())

@@ -93,7 +93,7 @@ def test_what_is_no_widening_may_still_have_a_type_that_holds_both(
 
 
 @given(one=TYPES, other=TYPES)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_the_common_type_loses_no_value_of_either(one: pa.DataType, other: pa.DataType) -> None:
     common = common_type(one, other)
     if common is None:
@@ -105,7 +105,7 @@ def test_the_common_type_loses_no_value_of_either(one: pa.DataType, other: pa.Da
 
 
 @given(one=TYPES, other=TYPES, third=TYPES)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_the_order_in_which_types_meet_does_not_matter(
     one: pa.DataType, other: pa.DataType, third: pa.DataType
 ) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 from tests.support.counted import CountedSource, manifest, moments
 from tests.support.runtime import Lab
@@ -17,16 +14,6 @@ from hakiri.pipelines.needs import Need
 pytestmark = pytest.mark.spark
 KINDS = ("monotonic", "opaque-token", "snapshot-id", "partitioned-monotonic")
 STORED = "SELECT id, part, v FROM counted_items ORDER BY id"
-
-
-@pytest.fixture
-def source(tmp_path: Path) -> CountedSource:
-    return CountedSource.make(tmp_path)
-
-
-@pytest.fixture
-def lab(tmp_path: Path, spark: Any) -> Lab:
-    return Lab(root=tmp_path, spark=spark)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -12,10 +12,10 @@ class SchemaIncompatible(HakiriError):
 
     code = "pipelines.schema_incompatible"
 
-    def __init__(self, table: str, pipeline: str, problems: Sequence[str], ways_out: Sequence[str]) -> None:
-        self.table, self.pipeline, self.problems = table, pipeline, tuple(problems)
+    def __init__(self, table: str, pipeline: str, reasons: Sequence[str], ways_out: Sequence[str]) -> None:
+        self.table, self.pipeline, self.reasons = table, pipeline, tuple(reasons)
         super().__init__(
-            f"table `{table}` cannot take what pipeline `{pipeline}` brings now: {'; '.join(problems)}",
+            f"table `{table}` cannot take what pipeline `{pipeline}` brings now: {'; '.join(reasons)}",
             hint="; ".join(ways_out),
         )
 
@@ -37,10 +37,10 @@ class SchemasDiverged(HakiriError):
 
     code = "pipelines.schemas_diverged"
 
-    def __init__(self, table: str, problems: Sequence[str], hint: str) -> None:
-        self.table, self.problems = table, tuple(problems)
+    def __init__(self, table: str, reasons: Sequence[str], hint: str) -> None:
+        self.table, self.reasons = table, tuple(reasons)
         super().__init__(
-            f"the two schemas of table `{table}` do not go together: {'; '.join(problems)}", hint=hint
+            f"the two schemas of table `{table}` do not go together: {'; '.join(reasons)}", hint=hint
         )
 
 

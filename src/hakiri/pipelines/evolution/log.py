@@ -43,7 +43,9 @@ def schema_log(
     named = dict.fromkeys((*tables, *(step.table for step in steps)))
     found = [entry for table in named for entry in _of_table(catalog, table)]
     found += [_refusal(entry) for entry in entries_of(catalog, pipeline) if entry.action == REFUSED]
-    return tuple(sorted(found, key=lambda entry: (entry.at, entry.table, entry.version or 0)))
+    return tuple(
+        sorted(found, key=lambda entry: (entry.at, entry.table, entry.version is None, entry.version or 0))
+    )
 
 
 def _of_table(catalog: Catalog, table: TableName) -> Iterator[LogEntry]:

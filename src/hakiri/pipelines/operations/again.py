@@ -69,7 +69,7 @@ def range_again(
         )
 
     done = [chunk for chunk in own if chunk.status is ChunkStatus.DONE]
-    if _is_read_in_passes(own):
+    if are_passes(own):
         return _pass_again(own, table)
     skipped = [chunk for chunk in own if chunk.status is ChunkStatus.SKIPPED and _is_closed(chunk)]
     asked = {chunk for old in rewound(skipped, span).supersede for chunk in old} if skipped else set()
@@ -78,21 +78,16 @@ def range_again(
         for chunk in skipped
         if chunk.chunk in asked and (not done or rewound(done, _span_of(chunk)).is_empty)
     ]
-    plan = _sorted_out(rewound(done, span), done) if done else Again(table=table)
-    growing = {stream_of_chunk(chunk) for chunk in done if any(chunk.chunk in old for old in plan.replaced)}
-    return replace(
-        plan,
-        table=table,
-        reopened=tuple(missing),
-        set_aside=tuple(
-            chunk.chunk for chunk in _waiting_open(own) if not has_key and stream_of_chunk(chunk) in growing
-        ),
-    )
+    plan = _sorted_out(rewound(done, span), done, table) if done else Again(table=table)
+    old = {*plan.copied, *(chunk for chunks in plan.replaced for chunk in chunks)}
+    moved = {stream_of_chunk(chunk) for chunk in done if chunk.chunk in old and not _is_closed(chunk)}
+    covered = [chunk.chunk for chunk in _waiting_open(own) if stream_of_chunk(chunk) in moved]
+    return replace(plan, reopened=tuple(missing), set_aside=tuple(covered))
 
 
 def stream_again(chunks: Sequence[Chunk], *, table: TableName) -> Again:
     """Pull a whole stream again, of which these are all chunks. Afterwards every row of it is there once."""
-    if _is_read_in_passes(chunks):
+    if are_passes(chunks):
         return _pass_again(chunks, table)
     done = [chunk for chunk in chunks if chunk.status is ChunkStatus.DONE]
     waiting = tuple(chunk.chunk for chunk in _waiting_open(chunks))
@@ -139,7 +134,8 @@ def _open_window(chunks: Sequence[Chunk]) -> Chunk | None:
     return next(iter([*windows, *growing]), None)
 
 
-def _is_read_in_passes(chunks: Sequence[Chunk]) -> bool:
+def are_passes(chunks: Sequence[Chunk]) -> bool:
+    """Whether the table is read as a whole each time, because nothing tells which of its rows are new."""
     return any(Piece.parse(chunk.predicate).kind is PieceKind.FULL for chunk in chunks)
 
 
@@ -162,7 +158,7 @@ def _pass_again(chunks: Sequence[Chunk], table: TableName) -> Again:
     return Again(table=table, replaced={old: pieces})
 
 
-def _sorted_out(rewound: Rewound, done: Sequence[Chunk]) -> Again:
+def _sorted_out(rewound: Rewound, done: Sequence[Chunk], table: TableName) -> Again:
     predicates = {chunk.chunk: chunk.predicate for chunk in done}
     copied, replaced = [], {}
     for old, pieces in rewound.supersede.items():
@@ -170,7 +166,7 @@ def _sorted_out(rewound: Rewound, done: Sequence[Chunk]) -> Again:
             copied.append(old[0])
         else:
             replaced[old] = pieces
-    return Again(table=TableName(""), copied=tuple(copied), replaced=replaced, beside=rewound.beside)
+    return Again(table=table, copied=tuple(copied), replaced=replaced, beside=rewound.beside)
 
 
 def _as_done(chunk: Chunk) -> DoneChunk:

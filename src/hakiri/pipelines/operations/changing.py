@@ -3,89 +3,80 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from hakiri.catalog import Catalog
 from hakiri.catalog.contract.chunks import Chunk, ChunkStatus, NewChunk
 from hakiri.catalog.contract.leases import Lease
-from hakiri.catalog.contract.pipelines import Decision, Phase
+from hakiri.catalog.contract.pipelines import Decision, Failure, Phase
+from hakiri.catalog.errors import PhaseMoved
 from hakiri.core.canonical import canonical_json
-from hakiri.core.errors import ExitCode, HakiriError
 from hakiri.core.ids import ChunkId, NodeId, PipelineId, RunId, TableName
+from hakiri.core.nearest import nearest
 from hakiri.pipelines.chunks.phases import PhaseEvent, advance_phase
-from hakiri.pipelines.chunks.pieces import Piece, PieceKind, stream_of
-from hakiri.pipelines.chunks.rewinding import DoneChunk, Rewound, ValueRange, rewind
-from hakiri.pipelines.errors import LeaseHeldElsewhere
+from hakiri.pipelines.chunks.pieces import Piece, stream_of
+from hakiri.pipelines.chunks.ranges import ValueRange
+from hakiri.pipelines.errors import LeaseHeldElsewhere, NoSuchTable
+from hakiri.pipelines.operations.again import Again, are_passes, range_again, stream_again, waiting_open
+from hakiri.pipelines.operations.errors import (
+    BeingRead,
+    NothingRead,
+    NothingWaits,
+    SeveralStreams,
+    WouldDouble,
+)
+from hakiri.pipelines.operations.streams import (
+    all_chunks,
+    check_cursor,
+    field_of,
+    store_tables,
+    stream_of_chunk,
+    streams_named,
+)
 
 if TYPE_CHECKING:
     from hakiri.manifest import PipelineSpec
 
-_PAGE = 1000
 _LEASE = timedelta(minutes=1)
+_FROM_THE_START = "null"
 
 
-class NothingWaits(HakiriError):
-    """A decision about a pipeline that did not fail."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """A failure that is settled, and the chunks that had failed, as they were before."""
 
-    code = "pipelines.nothing_waits"
-    exit_code = ExitCode.USAGE
-
-    def __init__(self, pipeline: str) -> None:
-        self.pipeline = pipeline
-        super().__init__(
-            f"pipeline `{pipeline}` did not fail, so there is nothing to decide",
-            hint="see `hakiri status` for how it stands",
-        )
+    failure: Failure
+    chunks: tuple[Chunk, ...]
 
 
-class NothingRead(HakiriError):
-    """A range of which nothing was read yet."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pulled:
+    """What is pulled again: the chunks that are pending for it, and those whose place they take.
 
-    code = "pipelines.nothing_read"
-    exit_code = ExitCode.USAGE
+    The old ones are kept for audit, and their rows are seen until the new ones are there.
+    """
 
-    def __init__(self, pipeline: str) -> None:
-        self.pipeline = pipeline
-        super().__init__(
-            f"nothing of that range was pulled by pipeline `{pipeline}` yet",
-            hint="see `hakiri status` for how far it is; what is pending is pulled anyway",
-        )
+    chunks: tuple[Chunk, ...] = ()
+    kept: tuple[ChunkId, ...] = ()
 
 
-class NoSuchStream(HakiriError):
-    """A cursor that there is none of."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MovedCursor:
+    """A cursor before and after, as JSON; None where there was none."""
 
-    code = "pipelines.no_such_stream"
-    exit_code = ExitCode.USAGE
-
-    def __init__(self, pipeline: str, name: str, known: Sequence[str]) -> None:
-        self.pipeline, self.name = pipeline, name
-        super().__init__(
-            f"pipeline `{pipeline}` has no table or stream `{name}`",
-            hint=f"it has {', '.join(known)}" if known else "it was never run",
-        )
-
-
-class WouldDouble(HakiriError):
-    """A cursor set by hand where rows that are read twice stay twice."""
-
-    code = "pipelines.would_double"
-    exit_code = ExitCode.REFUSED
-
-    def __init__(self, table: str) -> None:
-        self.table = table
-        super().__init__(
-            f"table `{table}` has no primary key, so rows that are read again would be there twice",
-            hint="use `hakiri cursor reset`, which replaces them, or give the table a `primary_key`",
-        )
+    stream: TableName
+    before: str | None
+    after: str
+    pulled: Pulled = Pulled()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operator:
-    """Who changes something, when, and why."""
+    """Who changes something, and when. `by` is `operator:<id>` or `agent:<id>`."""
 
     catalog: Catalog
     node: NodeId
@@ -93,160 +84,225 @@ class Operator:
     by: str
     now: datetime
 
-    def decide(self, pipeline: str, decision: Decision) -> None:
-        """Settle the failure of a pipeline. Raises NothingWaits."""
-        if not self.catalog.pipelines.decide(PipelineId(pipeline), decision, self.by, self.now):
+    def decide(self, pipeline: str, decision: Decision) -> Decided:
+        """Settle the failure of a pipeline: what failed is tried again, or left out. Raises NothingWaits."""
+        name = PipelineId(pipeline)
+        state = self.catalog.pipelines.get(name)
+        if state is None or state.failure is None:
             raise NothingWaits(pipeline)
+        chunks = tuple(all_chunks(self.catalog, name, status=ChunkStatus.FAILED))
+        if not self.catalog.pipelines.decide(name, decision, self.by, self.now):
+            raise NothingWaits(pipeline)  # somebody else was faster
+        return Decided(failure=state.failure, chunks=chunks)
 
-    def set_cursor(self, spec: PipelineSpec, stream: str, value: object, reason: str | None) -> None:
-        """Have the next run go on from there. Raises WouldDouble for a table without a primary key."""
-        table, _ = stream_of(stream)
-        self._known(spec, stream)
+    def set_cursor(
+        self, spec: PipelineSpec, stream: str, value: object, reason: str | None = None
+    ) -> MovedCursor:
+        """Have the next run go on from there, also if a chunk was planned to go on from elsewhere.
+
+        Raises NoSuchStream, NeverRead, SeveralStreams, BadCursor, and WouldDouble for a table without a
+        primary key.
+        """
+        pipeline = PipelineId(spec.id)
+        found = streams_named(self.catalog, spec, stream)
+        table, _ = stream_of(found[0])
+        if len(found) > 1:
+            raise SeveralStreams(table, found)
         if not self._has_key(TableName(table)):
             raise WouldDouble(table)
-        self._put(PipelineId(spec.id), TableName(stream), canonical_json(value), reason)
+        chunks = self._chunks(pipeline, found[0])
+        before = self._cursor(pipeline, found[0])
+        check_cursor(found[0], value, field=field_of(chunks), present=before)
+        after = canonical_json(value)
+        with self._alone(pipeline) as lease:
+            # Whoever claimed one of these after the cursor was written would write another over it.
+            self.catalog.chunks.skip(pipeline, waiting_open(chunks), self.now)
+            self._put(pipeline, found[0], after, reason, lease)
+        return MovedCursor(stream=found[0], before=before, after=after)
 
-    def reset_cursor(self, spec: PipelineSpec, stream: str, reason: str | None) -> None:
-        """Have the next run read from the start. Rows of a table without a primary key are replaced by it."""
+    def reset_cursor(
+        self, spec: PipelineSpec, stream: str, reason: str | None = None
+    ) -> tuple[MovedCursor, ...]:
+        """Have all that was read of a stream, or of every stream of a table, be pulled again from the start.
+
+        Rows of a table without a primary key are replaced. Raises NoSuchStream, NeverRead and BeingRead.
+        """
         pipeline = PipelineId(spec.id)
-        table, partition = stream_of(stream)
-        self._known(spec, stream)
-        read = [
-            done
-            for done in _done_chunks(self.catalog, pipeline)
-            if done.table == table and Piece.parse(done.predicate).partition == partition
-        ]
-        is_cut = any(Piece.parse(done.predicate).kind is PieceKind.WINDOW for done in read)
-        if read and is_cut and not self._has_key(TableName(table)):
-            whole = Piece(kind=PieceKind.TAIL, partition=partition)
-            self.catalog.chunks.supersede(
-                pipeline,
-                [done.chunk for done in read],
-                reason or "the cursor was reset",
-                self.now,
-                into=[NewChunk(table=TableName(table), predicate=whole.text())],
-                by=self.by,
-            )
-            self._open_gap(pipeline)
-        self._put(pipeline, TableName(stream), "null", reason)
+        moved: list[MovedCursor] = []
+        with self._alone(pipeline) as lease:
+            for each in streams_named(self.catalog, spec, stream):
+                table = TableName(stream_of(each)[0])
+                chunks = self._chunks(pipeline, each)
+                if are_passes(chunks):  # a pass is over all partitions at once
+                    chunks = (
+                        [] if moved else [c for c in all_chunks(self.catalog, pipeline) if c.table == table]
+                    )
+                plan = stream_again(chunks, table=table)
+                why = reason or "the cursor was reset"
+                pulled = self._planned(pipeline, plan, chunks, why, has_key=self._has_key(table))
+                before = self._cursor(pipeline, each)
+                self._put(pipeline, each, _FROM_THE_START, reason, lease)
+                moved.append(MovedCursor(stream=each, before=before, after=_FROM_THE_START, pulled=pulled))
+        self._open_gap(pipeline)
+        return tuple(moved)
 
     def rewind(
         self, spec: PipelineSpec, span: ValueRange, *, reason: str, table: str | None = None
-    ) -> dict[TableName, int]:
-        """Pull a range again; how many chunks are pending for it, by table. Raises NothingRead."""
+    ) -> Pulled:
+        """Pull a range again, of all tables or of one. Nothing is changed if it cannot be done for all.
+
+        Raises NoSuchTable, NothingRead, CannotRewind, RangeMisfit and BeingRead.
+        """
         pipeline = PipelineId(spec.id)
-        done = _done_chunks(self.catalog, pipeline)
-        planned: dict[TableName, int] = {}
-        for each in spec.tables:
-            store = TableName(spec.store_name(each))
-            if table is not None and table not in (each.name, spec.source_name(each), store):
-                continue
-            own = [chunk for chunk in done if chunk.table == store]
-            if not own:
-                continue
-            rewound = rewind(
-                [_as_done(chunk) for chunk in own],
+        tables = store_tables(spec, table)
+        if not tables and table is not None:
+            known = store_tables(spec, None)
+            raise NoSuchTable(spec.id, table, known, nearest(table, known))
+        chunks = list(all_chunks(self.catalog, pipeline))
+        plans = [
+            range_again(
+                chunks,
                 span,
-                table=store,
-                field=_field_of(own),
-                has_key=self._has_key(store),
+                table=each,
+                has_key=self._has_key(each),
                 now=self.now,
                 length=spec.backfill.window,
             )
-            count = self._planned(pipeline, store, rewound, reason)
-            if count:
-                planned[store] = count
-        if not planned:
+            for each in tables
+            if any(chunk.table == each for chunk in chunks)
+        ]
+        if all(plan.is_nothing for plan in plans):
             raise NothingRead(spec.id)
+        pulled = [
+            self._planned(pipeline, plan, chunks, reason, has_key=self._has_key(plan.table))
+            for plan in plans
+            if not plan.is_nothing
+        ]
         self._open_gap(pipeline)
-        return planned
+        return Pulled(
+            chunks=tuple(chunk for each in pulled for chunk in each.chunks),
+            kept=tuple(chunk for each in pulled for chunk in each.kept),
+        )
 
-    def _planned(self, pipeline: PipelineId, table: TableName, rewound: Rewound, reason: str) -> int:
-        count = 0
-        for old, pieces in rewound.supersede.items():
-            new = self.catalog.chunks.supersede(
-                pipeline,
-                list(old),
-                reason,
-                self.now,
-                into=[NewChunk(table=table, predicate=piece.text()) for piece in pieces],
-                by=self.by,
+    def _planned(
+        self, pipeline: PipelineId, plan: Again, chunks: Sequence[Chunk], reason: str, *, has_key: bool
+    ) -> Pulled:
+        """Plan it. Every step can be taken again, so that a second call finishes what a crash broke off."""
+        self.catalog.chunks.skip(pipeline, plan.set_aside, self.now)
+        if not has_key:
+            self._refuse_while_read(pipeline, plan, chunks)
+        new = set(plan.reopened)
+        if plan.copied:
+            new |= set(
+                self.catalog.chunks.supersede(pipeline, list(plan.copied), reason, self.now, by=self.by)
             )
-            count += len(new)
-        if rewound.beside:
-            added = self.catalog.chunks.plan(
-                pipeline,
-                f"rewind of {table} at {self.now.isoformat()}",
-                [NewChunk(table=table, predicate=piece.text()) for piece in rewound.beside],
-                self.now,
+        for old, pieces in plan.replaced.items():
+            new |= set(
+                self.catalog.chunks.supersede(
+                    pipeline,
+                    list(old),
+                    reason,
+                    self.now,
+                    into=self._new_chunks(pipeline, plan.table, pieces),
+                    by=self.by,
+                )
             )
-            count += added
-            self.catalog.audit.note(
-                self.by,
-                "rewind",
-                self.now,
-                pipeline=pipeline,
-                table=table,
-                after=canonical_json({"pieces": [json.loads(piece.text()) for piece in rewound.beside]}),
-                reason=reason,
-            )
-        return count
+        if plan.reopened:
+            self.catalog.chunks.reopen(pipeline, list(plan.reopened), self.now)
+            self._note(pipeline, plan.table, {"chunks": list(plan.reopened)}, reason)
+        if plan.beside:
+            new |= self._planned_beside(pipeline, plan, chunks, reason)
+        kept = {*plan.copied, *(chunk for old in plan.replaced for chunk in old)}
+        found = (self.catalog.chunks.get(pipeline, chunk) for chunk in sorted(new))
+        return Pulled(chunks=tuple(chunk for chunk in found if chunk is not None), kept=tuple(sorted(kept)))
+
+    def _planned_beside(
+        self, pipeline: PipelineId, plan: Again, chunks: Sequence[Chunk], reason: str
+    ) -> set[ChunkId]:
+        new = self._new_chunks(pipeline, plan.table, plan.beside)
+        name = f"again {plan.table} at {self.now.isoformat()}"
+        self.catalog.chunks.plan(pipeline, name, new, self.now)
+        self._note(pipeline, plan.table, {"pieces": [json.loads(each.predicate) for each in new]}, reason)
+        last = max((chunk.chunk for chunk in chunks), default=ChunkId(0))
+        texts = {each.predicate for each in new}
+        added = all_chunks(self.catalog, pipeline, after=last)
+        return {chunk.chunk for chunk in added if chunk.table == plan.table and chunk.predicate in texts}
+
+    def _new_chunks(self, pipeline: PipelineId, table: TableName, pieces: Sequence[Piece]) -> list[NewChunk]:
+        """The pieces as chunks; those of a pass get the number that no other pass has."""
+        if any(piece.pass_number is not None for piece in pieces):
+            number = self.catalog.number(f"pass:{pipeline}:{table}")
+            pieces = [replace(piece, pass_number=number) for piece in pieces]
+        return [NewChunk(table=table, predicate=piece.text()) for piece in pieces]
+
+    def _refuse_while_read(self, pipeline: PipelineId, plan: Again, chunks: Sequence[Chunk]) -> None:
+        """Raise BeingRead while somebody reads what the plan reads too."""
+        old = {chunk for each in plan.replaced for chunk in each} | set(plan.copied)
+        streams = {stream_of_chunk(chunk) for chunk in chunks if chunk.chunk in old}
+        for chunk in all_chunks(self.catalog, pipeline, status=ChunkStatus.RUNNING):
+            is_held = chunk.leased_until is not None and chunk.leased_until > self.now
+            if is_held and stream_of_chunk(chunk) in streams and Piece.parse(chunk.predicate).is_open:
+                raise BeingRead(chunk.table, chunk.holder or "another worker")
+
+    def _note(self, pipeline: PipelineId, table: TableName, after: object, reason: str) -> None:
+        self.catalog.audit.note(
+            self.by,
+            "rewind",
+            self.now,
+            pipeline=pipeline,
+            table=table,
+            after=canonical_json(after),
+            reason=reason,
+        )
 
     def _open_gap(self, pipeline: PipelineId) -> None:
         state = self.catalog.pipelines.get(pipeline)
-        if state is not None and state.phase is Phase.STREAMING:
-            after = advance_phase(state.phase, PhaseEvent.GAP_DETECTED)
+        if state is None or state.phase is not Phase.STREAMING:
+            return
+        after = advance_phase(state.phase, PhaseEvent.GAP_DETECTED)
+        try:
             self.catalog.pipelines.move(pipeline, state.phase, after, self.now)
+        except PhaseMoved as moved:
+            if moved.actual != after:  # somebody else opened it
+                raise
 
     def _has_key(self, table: TableName) -> bool:
         schema = self.catalog.schemas.current(table)
         return schema is not None and bool(schema.primary_key)
 
-    def _known(self, spec: PipelineSpec, stream: str) -> None:
-        known = [cursor.table for cursor in self.catalog.cursors.all(PipelineId(spec.id))]
-        tables = [spec.store_name(table) for table in spec.tables]
-        if stream not in known and stream not in tables:
-            raise NoSuchStream(spec.id, stream, sorted({*known, *tables}))
+    def _chunks(self, pipeline: PipelineId, stream: TableName) -> list[Chunk]:
+        return [chunk for chunk in all_chunks(self.catalog, pipeline) if stream_of_chunk(chunk) == stream]
 
-    def _put(self, pipeline: PipelineId, stream: TableName, value: str, reason: str | None) -> None:
+    def _cursor(self, pipeline: PipelineId, stream: TableName) -> str | None:
+        kept = {cursor.table: cursor.value for cursor in self.catalog.cursors.all(pipeline)}
+        return kept.get(stream)
+
+    @contextmanager
+    def _alone(self, pipeline: PipelineId) -> Iterator[Lease | None]:
+        """With the pipeline's lease, if its kind of cursor needs one. Raises LeaseHeldElsewhere."""
         state = self.catalog.pipelines.get(pipeline)
-        lease: Lease | None = None
-        if state is None or state.kind.needs_lease:
-            lease = self.catalog.leases.acquire(pipeline, self.node, self.now, _LEASE)
-            if lease is None:
-                held = self.catalog.leases.current(pipeline)
-                raise LeaseHeldElsewhere(pipeline, held.holder if held is not None else "another worker")
+        if state is not None and not state.kind.needs_lease:
+            yield None
+            return
+        lease = self.catalog.leases.acquire(pipeline, self.node, self.now, _LEASE)
+        if lease is None:
+            held = self.catalog.leases.current(pipeline)
+            raise LeaseHeldElsewhere(pipeline, held.holder if held is not None else "another worker")
         try:
-            self.catalog.cursors.put(
-                pipeline,
-                stream,
-                value,
-                run=self.run,
-                now=self.now,
-                under=lease,
-                audit_by=self.by,
-                reason=reason,
-            )
+            yield lease
         finally:
-            if lease is not None:
-                self.catalog.leases.release(lease)
+            self.catalog.leases.release(lease)
 
-
-def _done_chunks(catalog: Catalog, pipeline: PipelineId) -> list[Chunk]:
-    found: list[Chunk] = []
-    after: ChunkId | None = None
-    while page := catalog.chunks.page(pipeline, status=ChunkStatus.DONE, after=after, limit=_PAGE):
-        found += page
-        after = page[-1].chunk
-    return found
-
-
-def _as_done(chunk: Chunk) -> DoneChunk:
-    cursor = None if chunk.cursor_committed is None else json.loads(chunk.cursor_committed)
-    return DoneChunk(chunk=chunk.chunk, piece=Piece.parse(chunk.predicate), cursor=cursor)
-
-
-def _field_of(chunks: Sequence[Chunk]) -> str | None:
-    """The column by which the chunks were cut."""
-    windows = [piece.window for chunk in chunks if (piece := Piece.parse(chunk.predicate)).window is not None]
-    return windows[0].field if windows and windows[0] is not None else None
+    def _put(
+        self, pipeline: PipelineId, stream: TableName, value: str, reason: str | None, lease: Lease | None
+    ) -> None:
+        self.catalog.cursors.put(
+            pipeline,
+            stream,
+            value,
+            run=self.run,
+            now=self.now,
+            under=lease,
+            audit_by=self.by,
+            reason=reason,
+        )

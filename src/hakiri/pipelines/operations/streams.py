@@ -20,10 +20,13 @@ CHUNKS_A_PAGE = 1000
 
 
 def all_chunks(
-    catalog: Catalog, pipeline: PipelineId, *, status: ChunkStatus | None = None
+    catalog: Catalog,
+    pipeline: PipelineId,
+    *,
+    status: ChunkStatus | None = None,
+    after: ChunkId | None = None,
 ) -> Iterator[Chunk]:
-    """Every chunk of a pipeline by id, of one status if given, a page at a time."""
-    after: ChunkId | None = None
+    """Every chunk of a pipeline by id, of one status and behind one of them if given, a page at a time."""
     while page := catalog.chunks.page(pipeline, status=status, after=after, limit=CHUNKS_A_PAGE):
         yield from page
         after = page[-1].chunk

@@ -153,6 +153,7 @@ class Crew:
                 self._keep_pace(len(attempts))
                 began = ground.clock.monotonic()
                 hands.work(attempts)
+                self.pace.written(len(attempts))
                 self._resize(attempts, ground.clock.monotonic() - began)
         finally:
             self.keeper.drop(attempts)

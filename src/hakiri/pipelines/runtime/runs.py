@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hakiri.catalog.contract.chunks import ChunkTally
-from hakiri.catalog.contract.pipelines import Failure, Phase
+from hakiri.catalog.contract.pipelines import Decision, Failure, Phase
 from hakiri.catalog.contract.runs import Run, RunOutcome, RunStatus, StartedRun
 from hakiri.catalog.errors import LeaseLost
 from hakiri.core.errors import HakiriError
@@ -151,8 +151,16 @@ class PipelineRun:
                 holder = lease.holder if lease is not None else "another worker"
                 raise LeaseHeldElsewhere(self.spec.id, holder)
 
+    def _settle_edited(self) -> None:
+        """Whoever edited a pipeline that failed, or its transform, has decided to try again."""
+        ground = self.ground
+        state = ground.catalog.pipelines.get(self.pipeline)
+        if state is not None and state.failure is not None:
+            ground.catalog.pipelines.decide(self.pipeline, Decision.RETRY, "auto", ground.clock.now())
+
     def _start(self) -> StartedRun:
         ground = self.ground
+        self._settle_edited()
         self.state = advance(self.state, RunEvent.TRIGGER)
         started = self._recorded()
         ground.reached(Step.RUN_RECORDED)
@@ -181,13 +189,14 @@ class PipelineRun:
             advertised=ground.advertised,
         ) as source:
             ground.reached(Step.SOURCE_OPENED)
+            works = self._discovered(source)
+            self._planned(works, source)
             is_tick, ticks = self.is_tick, 0
             while True:
-                works = self._discovered(source)
-                self._planned(works, source)
                 failure, is_outdated = self._crew(started, works, source, tally)
                 if is_outdated:
                     self.state = RunState.DISCOVERING
+                    works = self._discovered(source)
                     continue
                 if failure is not None or ground.stop.is_asked or self._is_held_up():
                     return failure

@@ -50,3 +50,9 @@ class WritePace:
             start = max(now, self._next)
             self._next = start + files / self._per_second
             return start - now
+
+    def written(self, files: int) -> None:
+        """They are written now: the next ones keep their distance from this moment, not from their start."""
+        if self._per_second is not None:
+            with self._lock:
+                self._next = max(self._next, self._clock.monotonic() + files / self._per_second)

@@ -1,0 +1,91 @@
+"""Random types, columns and rows of every kind that the store keeps."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Context, Decimal
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import strategies as st
+
+NAMES = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=8)
+ODD_FLOATS = (float("nan"), float("inf"), float("-inf"), 0.0, -0.0, 1.0, 2.0**53, -(2.0**53), 0.1, 5e-324)
+_YEARS = (datetime(1, 1, 2), datetime(9999, 12, 30))  # noqa: DTZ001 - moments without a zone are meant
+
+
+def _whole(bits: int) -> st.SearchStrategy[int]:
+    return st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
+def _decimals(precision: int, scale: int) -> st.SearchStrategy[Decimal]:
+    digits = st.integers(-(10**precision) + 1, 10**precision - 1)
+    return digits.map(lambda number: Decimal(number).scaleb(-scale, _WIDE))
+
+
+_WIDE = Context(prec=80)
+LEAVES: dict[pa.DataType, st.SearchStrategy[Any]] = {
+    pa.bool_(): st.booleans(),
+    pa.int8(): _whole(8),
+    pa.int16(): _whole(16),
+    pa.int32(): _whole(32),
+    pa.int64(): _whole(64),
+    pa.float32(): st.floats(width=32) | st.sampled_from(ODD_FLOATS[:6]),
+    pa.float64(): st.floats() | st.sampled_from(ODD_FLOATS) | st.integers(-1000, 1000).map(float),
+    pa.string(): st.text(st.characters(exclude_categories=("Cs",)), max_size=12),
+    pa.binary(): st.binary(max_size=12),
+    pa.date32(): st.dates(date(1, 1, 1), date(9999, 12, 31)),
+    pa.timestamp("us"): st.datetimes(*_YEARS),
+    pa.timestamp("us", "UTC"): st.datetimes(*_YEARS, timezones=st.just(UTC)),
+    pa.time64("us"): st.times(time(0), time(23, 59, 59, 999999)),
+    pa.duration("us"): st.timedeltas(timedelta(days=-9999), timedelta(days=9999)),
+    pa.decimal128(9, 2): _decimals(9, 2),
+    pa.decimal128(38, 0): _decimals(38, 0),
+    pa.decimal128(38, 20): _decimals(38, 20),
+}
+KEYS = (pa.int32(), pa.string(), pa.date32(), pa.bool_())
+
+
+def types() -> st.SearchStrategy[pa.DataType]:
+    """Any type, nested ones too."""
+    leaves = st.sampled_from(list(LEAVES)) | st.just(pa.null())
+    return st.recursive(
+        leaves,
+        lambda inner: (
+            inner.map(lambda kind: pa.list_(pa.field("element", kind)))
+            | st.tuples(st.sampled_from(KEYS), inner).map(lambda pair: pa.map_(*pair))
+            | st.dictionaries(NAMES, inner, min_size=1, max_size=3).map(
+                lambda fields: pa.struct(list(fields.items()))
+            )
+        ),
+        max_leaves=4,
+    )
+
+
+def values(kind: pa.DataType) -> st.SearchStrategy[Any]:
+    """Values of a type as `to_pylist` gives them, NULL among them."""
+    if pa.types.is_null(kind):
+        return st.none()
+    if pa.types.is_struct(kind):
+        fields = {field.name: values(field.type) for field in kind.fields}
+        return st.none() | st.fixed_dictionaries(fields)
+    if pa.types.is_map(kind):
+        keys = values(kind.key_type).filter(lambda key: key is not None)
+        pairs = st.dictionaries(keys, values(kind.item_type), max_size=3)
+        return st.none() | pairs.map(lambda pairs: list(pairs.items()))
+    if pa.types.is_list(kind):
+        return st.none() | st.lists(values(kind.value_type), max_size=3)
+    return st.none() | LEAVES[kind]
+
+
+@st.composite
+def batches(draw: st.DrawFn, most_rows: int = 4) -> pa.RecordBatch:
+    """Rows of a random schema; often a slice of more, as batches are."""
+    schema = pa.schema(list(draw(st.dictionaries(NAMES, types(), min_size=1, max_size=4)).items()))
+    count = draw(st.integers(1, most_rows))
+    columns = [
+        pa.array(draw(st.lists(values(field.type), min_size=count, max_size=count)), field.type)
+        for field in schema
+    ]
+    whole = pa.RecordBatch.from_arrays(columns, schema=schema)
+    return whole.slice(draw(st.integers(0, count - 1)))
