@@ -22,6 +22,7 @@ pytestmark = pytest.mark.proof
 READS = {
     *("all", "children", "current", "due", "epoch", "files", "find", "get", "latest", "log"),
     *("log_of_pipeline", "page", "parents", "revision", "sidecars", "spec", "tally", "was_delivered"),
+    *("abandoned", "all_applied", "applied", "is_planned", "landed", "recent", "version"),
 }
 BACKENDS = ("sqlite", "postgres")
 # Most writes differ in their statements only, and those are shared: on one backend every write is crashed.

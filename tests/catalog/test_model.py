@@ -346,6 +346,19 @@ class QueueMachine(LeasedMachine):
             if isinstance(attempt, ChunkAttempt):
                 self.commit(attempt, 1, cursor, None, right)
 
+    @rule(pipeline=either, run=several, chunks=several)
+    def leave_things_behind(self, pipeline: int, run: int, chunks: int) -> None:
+        """Start a run, claim some chunks and be gone; the lease goes with the run."""
+        name, node = self.pipelines[pipeline], NodeId(f"{self.prefix}-gone")
+        who = {"pipeline": name, "run": self.run(run), "node": node, "now": self.now}
+        started = self.call("runs", "start", **who, ttl=timedelta(hours=2))
+        lease = started.lease if isinstance(started, StartedRun) else None
+        self.call("queue", "claim_some", **who, ttl=timedelta(hours=2), limit=chunks, under=lease)
+
+    @rule()
+    def release_what_was_left(self) -> None:
+        self.call("queue", "release_node", node=NodeId(f"{self.prefix}-gone"), now=self.now)
+
     @rule(attempt=attempts, error=errors, retry=st.booleans())
     def give_back(self, attempt: ChunkAttempt, error: ChunkError | None, retry: bool) -> None:
         self.call("queue", "give_back", attempt=attempt, now=self.now, error=error, retry=retry)

@@ -59,7 +59,7 @@ def ready(
 
 def look(spark: Any, project: Project, *, rows: int = 10) -> Preview:
     with ready(project) as prospect:
-        return preview_rows(spark, prospect, rows=rows)
+        return preview_rows(spark, prospect, rows=rows, find_files=lambda _: None)
 
 
 def test_what_can_be_checked_without_spark_is_ready(load: Load) -> None:

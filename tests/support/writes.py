@@ -144,6 +144,16 @@ def committed_some(catalog: Catalog, attempts: tuple[ChunkAttempt, ...]) -> None
     catalog.queue.commit_some([(attempts[0], first), *((each, rest) for each in attempts[1:])], T0)
 
 
+def left_behind(catalog: Catalog, name: str) -> NodeId:
+    """A node with an open run, a chunk and the lease of a pipeline."""
+    node = NodeId(f"{name}-node")
+    run = RunId(f"{name}-run")
+    catalog.chunks.plan(PipelineId(name), "first", [new_chunk(name)] * 2, T0)
+    lease = sure(catalog.runs.start(run, PipelineId(name), node, T0, ttl=TTL).lease)
+    sure(catalog.queue.claim(PipelineId(name), run, node, T0, ttl=TTL, under=lease))
+    return node
+
+
 def failure(name: str) -> Failure:
     return Failure(run=RunId(f"{name}-run"), kind="oops", message="no", at=T0, spec_hash=None)
 
@@ -379,6 +389,7 @@ WRITES = (
         lambda catalog, attempts: catalog.queue.renew_some(attempts, T0 + TTL, TTL),
     ),
     Write("queue.renew", claimed, lambda catalog, attempt: catalog.queue.renew(attempt, T0 + TTL, TTL)),
+    Write("queue.release_node", left_behind, lambda catalog, node: catalog.queue.release_node(node, T0)),
     Write("queue.give_back", claimed, lambda catalog, attempt: catalog.queue.give_back(attempt, T0)),
     Write("chunks.reopen", failed_chunk, lambda catalog, name: catalog.chunks.reopen(name, [ChunkId(1)], T0)),
     Write("chunks.skip", planned, lambda catalog, name: catalog.chunks.skip(name, [ChunkId(2)], T0)),

@@ -60,10 +60,13 @@ def column_lines(console: Console, columns: Sequence[Column]) -> list[str]:
     ]
     fitted = _fitted(shown, width_of(console), signs)
     titles = GAP.join(padded(each.title, each.width, is_left=not each.is_number) for each in fitted)
-    lines = [console.highlighted(titles.rstrip(), BOLD)]
-    for row in range(len(fitted[0].cells) if fitted else 0):
-        lines.append(GAP.join(_cell(console, column, row) for column in fitted).rstrip())
-    return lines
+    return [
+        console.highlighted(titles.rstrip(), BOLD),
+        *(
+            GAP.join(_cell(console, column, row) for column in fitted).rstrip()
+            for row in range(len(fitted[0].cells) if fitted else 0)
+        ),
+    ]
 
 
 def width_of(console: Console) -> int:

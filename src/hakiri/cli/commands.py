@@ -27,6 +27,16 @@ COMMANDS: Mapping[str, Entry] = MappingProxyType(
         "plan": Entry("hakiri.cli.plan", "Show what would change, without changing anything."),
         "apply": Entry("hakiri.cli.apply", "Pull what the manifest says and the store does not have yet."),
         "run": Entry("hakiri.cli.run", "Run one pipeline now, whatever its schedule says."),
+        "status": Entry(
+            "hakiri.cli.status", "Show how every pipeline stands, and what waits for a decision."
+        ),
+        "runs": Entry("hakiri.cli.runs", "Show what ran, and how it ended."),
+        "retry": Entry("hakiri.cli.retry", "Have what failed of a pipeline tried again."),
+        "skip": Entry(
+            "hakiri.cli.skip", "Leave out what failed of a pipeline, and have it go on with the rest."
+        ),
+        "backfill": Entry("hakiri.cli.backfill", "Show the plan of a pipeline, and pull a part of it again."),
+        "cursor": Entry("hakiri.cli.cursor", "Show how far each table was read, and move that by hand."),
         "compile": Entry(
             "hakiri.cli.compile", "Compile the transforms of the project into the plans that run."
         ),

@@ -98,9 +98,11 @@ def _show(app: App, schema: ResultSchema) -> None:
 
 def _result_schemas(app: App, project: Project, compiled: Sequence[Compiled]) -> list[ResultSchema]:
     from hakiri.cli.project import settings_of
+    from hakiri.cli.runtime import find_files_of
     from hakiri.cli.spark import spark_of
     from hakiri.pipelines import result_schemas
 
     settings = settings_of(app, project)
     with spark_of(app, settings, project=project.root) as spark:
-        return result_schemas(spark, project, compiled, env=app.env, clock=app.clock)
+        find_files = find_files_of(app, settings, project)
+        return result_schemas(spark, project, compiled, env=app.env, clock=app.clock, find_files=find_files)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hakiri.catalog.opening import Place as CatalogPlace
     from hakiri.cli.app import App
     from hakiri.cli.console import Console
+    from hakiri.cli.reports.operations import PieceRow
     from hakiri.core.settings import Settings
     from hakiri.manifest import Project
     from hakiri.pipelines.operations.changing import Operator
@@ -185,3 +186,36 @@ def wrapped(text: str, width: int, *, first: str = "", rest: str = "") -> list[s
         break_long_words=False,
         break_on_hyphens=False,
     ) or [first.rstrip()]
+
+
+def predicate_of(chunk: Chunk) -> Any:
+    """The predicate as JSON values, for programs."""
+    import json
+
+    return json.loads(chunk.predicate)
+
+
+def piece_rows(chunks: Sequence[Chunk]) -> tuple[PieceRow, ...]:
+    """Chunks in short, as reports carry them."""
+    from hakiri.cli.reports.operations import PieceRow
+
+    return tuple(
+        PieceRow(
+            chunk=chunk.chunk, table=chunk.table, reads=piece_words(chunk), predicate=predicate_of(chunk)
+        )
+        for chunk in chunks
+    )
+
+
+def show_pieces(console: Console, rows: Sequence[PieceRow]) -> None:
+    """Print which chunks are meant, and what they read."""
+    from hakiri.cli.columns import Column, print_columns
+
+    print_columns(
+        console,
+        [
+            Column(title="chunk", cells=[str(row.chunk) for row in rows], is_number=True),
+            Column(title="table", cells=[row.table for row in rows], may_shorten=True),
+            Column(title="reads", cells=[row.reads for row in rows], may_shorten=True),
+        ],
+    )

@@ -109,11 +109,11 @@ def _catalog_if_there(app: App, settings: Settings, project: Project) -> Iterato
 
 
 def _asked(app: App, project: Project, specs: list[PipelineSpec]) -> dict[str, Answer]:
-    from hakiri.cli.progress import steps_shown
+    from hakiri.cli.progress import said_while_it_takes
     from hakiri.pipelines.asking import ask_sources
 
-    with steps_shown(app.console) as tell_step:
-        tell_step(f"asking {len(specs)} source{'' if len(specs) == 1 else 's'}")
+    whole = "1 source" if len(specs) == 1 else f"{len(specs)} sources"
+    with said_while_it_takes(app.console, f"asking {whole}"):
         return ask_sources(project, specs, app.env, app.clock)
 
 

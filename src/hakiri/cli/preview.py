@@ -41,6 +41,7 @@ def preview(
     Nothing is written.
     """
     from hakiri.cli.project import project_of, settings_of
+    from hakiri.cli.runtime import find_files_of
     from hakiri.cli.spark import engine_of, spark_of
     from hakiri.cli.values import shown_cell
     from hakiri.engine import address_for_tasks
@@ -56,7 +57,8 @@ def preview(
         ) as prospect,
         spark_of(app, settings, project=project.root) as spark,
     ):
-        seen = preview_rows(spark, prospect, rows=rows)
+        find_files = find_files_of(app, settings, project)
+        seen = preview_rows(spark, prospect, rows=rows, find_files=find_files)
     if as_json:
         app.console.data(_report(pipeline_id, seen))
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 from hakiri.core.grammar import format_size
@@ -112,6 +113,27 @@ def steps_shown(console: Console) -> Iterator[Callable[[str], None]]:
         return
     with console.rich_err().status("") as line:
         yield lambda words: line.update(f"{words} …")
+
+
+@contextmanager
+def said_while_it_takes(console: Console, words: str) -> Iterator[Callable[[str], None]]:
+    """Say what is being done: at once in a moving line, elsewhere only when it takes longer than a second.
+
+    The function that it gives changes the words.
+    """
+    said = [words]
+    with steps_shown(console) as say:
+        if console.err.isatty():
+            say(words)
+            yield say
+            return
+        late = Timer(SHOWN_AFTER_SECONDS, lambda: say(said[-1]))
+        late.daemon = True
+        late.start()
+        try:
+            yield said.append
+        finally:
+            late.cancel()
 
 
 def _may_move(console: Console) -> bool:

@@ -12,11 +12,14 @@ if TYPE_CHECKING:
     from hakiri.catalog import Catalog
     from hakiri.cli.app import App
     from hakiri.cli.board import Board
+    from hakiri.core.ids import TableName
     from hakiri.core.settings import Settings
     from hakiri.manifest import Project
     from hakiri.pipelines.events import Event
     from hakiri.pipelines.runtime.ground import Ground
+    from hakiri.pipelines.stored import FindFiles
     from hakiri.store.layout import StoreLayout
+    from hakiri.store.reading import VisibleFiles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +37,22 @@ def layout_of(app: App, settings: Settings, project: Project) -> StoreLayout:
     from hakiri.store.layout import StoreLayout
 
     return StoreLayout(app.project_dir / settings.context.path / project.name)
+
+
+def find_files_of(app: App, settings: Settings, project: Project) -> FindFiles:
+    """Finds the files of a table of the store, if there is a store; none is made for that."""
+    from hakiri.cli.project import catalog_place_of
+    from hakiri.store.reading import visible_files
+
+    place = catalog_place_of(app, settings, project)
+
+    def find_files(table: TableName) -> VisibleFiles | None:
+        if place.version() == 0:
+            return None
+        with place.open() as catalog:
+            return visible_files(layout_of(app, settings, project), catalog, table)
+
+    return find_files
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -19,10 +19,6 @@ from hakiri.cli.schema_common import (
 )
 from hakiri.core.errors import UsageError
 
-if TYPE_CHECKING:
-    from hakiri.cli.runtime import Place
-    from hakiri.core.ids import TableName
-
 
 def migrate(
     ctx: typer.Context,
@@ -36,7 +32,7 @@ def migrate(
         ),
     ] = None,
     no_primary_key: Annotated[
-        bool, typer.Option("--no-primary-key", help="Take the key away: every row is seen from then on.")
+        bool, typer.Option("--no-primary-key", help="Take the key away: rows are not told apart any more.")
     ] = False,
     operator: OperatorOption = None,
     as_json: AsJson = False,
@@ -48,20 +44,20 @@ def migrate(
     """
     from hakiri.cli.reports import SchemaMigrateReport
     from hakiri.core.ids import PipelineId, TableName
+    from hakiri.pipelines.evolution.brought import table_named
+    from hakiri.pipelines.evolution.keys import rows_sharing_key
     from hakiri.pipelines.evolution.recording import migrate_key, settle_refusal
-    from hakiri.pipelines.tables import chosen_table
 
     app = app_of(ctx)
     key = _key(primary_key, is_none=no_primary_key)
     by = operator_of(app, operator)
     with open_existing(app) as place:
         spec = place.project.pipeline(pipeline_id)
-        source_name = chosen_table(spec, table)
-        (declared,) = (each for each in spec.tables if spec.source_name(each) == source_name)
+        declared = table_named(spec, table)
         pipeline, store = PipelineId(spec.id), TableName(spec.store_name(declared))
         now = app.clock.now()
         decided = migrate_key(place.catalog, key, pipeline=pipeline, table=store, by=by, now=now)
-        hidden = _rows_hidden(place, store, key) if decided.changes else 0
+        hidden = rows_sharing_key(place.layout, store, key) if decided.changes else 0
         publish(place, [decided])
         is_released = settle_refusal(place.catalog, pipeline, by, now)
     if as_json:
@@ -102,13 +98,3 @@ def _key(text: str | None, *, is_none: bool) -> tuple[str, ...]:
             hint="add `--primary-key COLUMNS`, or `--no-primary-key` for none",
         )
     return key
-
-
-def _rows_hidden(place: Place, table: TableName, key: tuple[str, ...]) -> int:
-    from hakiri.pipelines.evolution.keys import rows_sharing_key
-    from hakiri.store.reading import open_reader
-
-    if not key or not place.layout.view_file(table).exists():
-        return 0
-    with open_reader(place.layout) as reader:
-        return rows_sharing_key(reader, table, key)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from hakiri.core.clock import Clock
 from hakiri.core.cursors import CursorKind
 from hakiri.core.errors import HakiriError
-from hakiri.sources.contract import Connector, Extent, Hint, Table
+from hakiri.core.ids import PipelineId
+from hakiri.pipelines.chunks.pieces import stream_of
+from hakiri.sources.contract import Connector, Extent, Hint, Read, Table
 from hakiri.sources.opening import open_connector
 
 if TYPE_CHECKING:
+    from hakiri.catalog import Catalog
     from hakiri.manifest import PipelineSpec, Project, TableSpec
 
 SOURCES_AT_ONCE = 8
@@ -47,6 +52,7 @@ class TableLook:
 
 
 Answer = tuple[TableLook, ...] | HakiriError
+_Said = TypeVar("_Said")
 
 
 def look_at(connector: Connector, spec: PipelineSpec, table: TableSpec) -> TableLook:
@@ -76,7 +82,15 @@ def ask_sources(
     project: Project, specs: Sequence[PipelineSpec], env: Mapping[str, str], clock: Clock
 ) -> dict[str, Answer]:
     """What every source says, or why it says nothing, by pipeline. Nobody is waited for for long."""
-    answers: dict[str, Answer] = {}
+    answers = _all_asked(specs, lambda spec: _asked(project, spec, env, clock), clock)
+    return {spec.id: answers.get(spec.id, SourceSilent(spec.id, PATIENCE_SECONDS)) for spec in specs}
+
+
+def _all_asked(
+    specs: Sequence[PipelineSpec], ask: Callable[[PipelineSpec], _Said], clock: Clock
+) -> dict[str, _Said]:
+    """What `ask` gives for each, several at once; those that fail or are not back in time are left out."""
+    answers: dict[str, _Said] = {}
     waiting = list(specs)
     lock = threading.Lock()
     done = threading.Semaphore(0)
@@ -87,10 +101,13 @@ def ask_sources(
                 if not waiting:
                     return
                 spec = waiting.pop(0)
-            answer = _asked(project, spec, env, clock)
-            with lock:
-                answers[spec.id] = answer
-            done.release()
+            try:
+                with suppress(Exception):  # what is wrong with a source is told by whoever runs the pipeline
+                    answer = ask(spec)
+                    with lock:
+                        answers[spec.id] = answer
+            finally:
+                done.release()
 
     for _ in range(min(SOURCES_AT_ONCE, len(specs))):
         # Daemons, so that nobody has to wait for a source that never answers.
@@ -100,7 +117,41 @@ def ask_sources(
         if not done.acquire(timeout=max(0.0, until - clock.monotonic())):
             break
     with lock:
-        return {spec.id: answers.get(spec.id, SourceSilent(spec.id, PATIENCE_SECONDS)) for spec in specs}
+        return dict(answers)
+
+
+def with_news(
+    project: Project,
+    specs: Sequence[PipelineSpec],
+    catalog: Catalog,
+    env: Mapping[str, str],
+    clock: Clock,
+) -> set[str]:
+    """Those whose source can say, at next to no cost, that it has something new, and does."""
+
+    def ask(spec: PipelineSpec) -> bool:
+        with open_connector(spec, project, env, clock) as connector:
+            return any(_has_news(connector, spec, table, catalog) for table in spec.tables)
+
+    answers = _all_asked(specs, ask, clock)
+    return {spec.id for spec in specs if answers.get(spec.id) is True}
+
+
+def _has_news(connector: Connector, spec: PipelineSpec, table: TableSpec, catalog: Catalog) -> bool:
+    store = spec.store_name(table)
+    for cursor in catalog.cursors.all(PipelineId(spec.id)):
+        name, partition = stream_of(cursor.table)
+        place = json.loads(cursor.value)
+        if name == store and place:
+            read = Read(
+                table=spec.source_name(table),
+                cursor=place,
+                incremental=spec.cursor_of(table),
+                partition=partition,
+            )
+            if connector.has_news(read):
+                return True
+    return False
 
 
 def _asked(project: Project, spec: PipelineSpec, env: Mapping[str, str], clock: Clock) -> Answer:

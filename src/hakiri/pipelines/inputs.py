@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, cast
 
 from hakiri.core.clock import SystemClock
 from hakiri.core.errors import HakiriError, Place
+from hakiri.core.ids import TableName
 from hakiri.pipelines.errors import NoSuchStoreTable
+from hakiri.pipelines.stored import FindFiles, stored_table
 from hakiri.sources.bridge.failures import failure_in
 from hakiri.sources.budget import NoBudget
 from hakiri.sources.contract import Context, NativeConnector, Read, Table
@@ -41,20 +43,34 @@ def empty_input(spark: SparkSession, table: Table) -> DataFrame:
     return cast("DataFrame", spark.createDataFrame([], spark_schema(table.schema, table.name)))
 
 
-def reference_frames(spark: SparkSession, project: Project, spec: PipelineSpec) -> dict[str, DataFrame]:
-    """Every reference table of the pipeline, by its name. Spark reads each at most once a run."""
+def reference_frames(
+    spark: SparkSession, project: Project, spec: PipelineSpec, find_files: FindFiles
+) -> dict[str, DataFrame]:
+    """Every reference table of the pipeline, by its name. Spark reads each at most once a run.
+
+    Raises NoSuchStoreTable for a table that the store does not have.
+    """
     place = project.place_of(spec.id)
     return {
-        name: _reference_frame(spark, name, reference, project.root, place)
+        name: _stored_frame(spark, name, TableName(reference.table), find_files, place)
+        if reference.table is not None
+        else _reference_frame(spark, name, reference, project.root, place)
         for name, reference in spec.references.items()
     }
+
+
+def _stored_frame(
+    spark: SparkSession, name: str, table: TableName, find_files: FindFiles, place: Place
+) -> DataFrame:
+    files = find_files(table)
+    if files is None:
+        raise NoSuchStoreTable(name, table, place)
+    return stored_table(spark, table, files)
 
 
 def _reference_frame(
     spark: SparkSession, name: str, reference: ReferenceSpec, root: Path, place: Place
 ) -> DataFrame:
-    if reference.table is not None:
-        raise NoSuchStoreTable(name, reference.table, place)
     config = {key: value for key in ("path", "format") if (value := getattr(reference, key)) is not None}
     context = Context(
         root=root, secrets={}, budget=NoBudget(), clock=SystemClock(), wait=threading.Event().wait

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hakiri.core.clock import Clock
 from hakiri.core.errors import Place
 from hakiri.pipelines.inputs import input_frame, reference_frames, source_failure
+from hakiri.pipelines.stored import FindFiles
 from hakiri.pipelines.tables import chosen_table
 from hakiri.sources.contract import Read, Table
 from hakiri.sources.reading import OpenSource, open_source
@@ -76,7 +77,7 @@ def ready_to_preview(
         )
 
 
-def preview_rows(spark: SparkSession, prospect: Prospect, *, rows: int) -> Preview:
+def preview_rows(spark: SparkSession, prospect: Prospect, *, rows: int, find_files: FindFiles) -> Preview:
     """Run the pipeline's source and transforms and bring back the first `rows`.
 
     Raises TransformFailed with the author's line, and the source's own errors.
@@ -87,7 +88,7 @@ def preview_rows(spark: SparkSession, prospect: Prospect, *, rows: int) -> Previ
     read = Read(table=table.name, incremental=spec.incremental, schema=table.schema, limit=rows)
     try:
         source = input_frame(spark, prospect.source, table, read)
-        references = reference_frames(spark, prospect.project, spec) if prospect.plans else {}
+        references = reference_frames(spark, prospect.project, spec, find_files) if prospect.plans else {}
         result = transformed(source, prospect.plans, references).limit(rows)
         columns = tuple((field.name, field.dataType.simpleString()) for field in result.schema.fields)
         _refuse_equal_names([name for name, _ in columns], spec.id, prospect.steps)

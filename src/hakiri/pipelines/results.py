@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from hakiri.core.clock import Clock
 from hakiri.pipelines.inputs import empty_input, reference_frames
+from hakiri.pipelines.stored import FindFiles
 from hakiri.sources.reading import open_source
 from hakiri.transforms import EVERY_TABLE, Compiled, failed_step, transformed
 
@@ -36,6 +37,7 @@ def result_schemas(
     *,
     env: Mapping[str, str],
     clock: Clock,
+    find_files: FindFiles,
 ) -> list[ResultSchema]:
     """The result of every compiled plan, as Spark's analyzer sees it. Asks the sources for their tables.
 
@@ -49,7 +51,7 @@ def result_schemas(
     for each in compiled:
         spec = project.pipeline(each.artifact.pipeline)
         with open_source(spec, project=project, env=env, clock=clock) as source:
-            references = reference_frames(spark, project, spec)
+            references = reference_frames(spark, project, spec, find_files)
             for name in [spec.source_name(table) for table in spec.tables]:
                 plan = each.plans.get(name, each.plans.get(EVERY_TABLE))
                 if plan is None:

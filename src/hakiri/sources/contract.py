@@ -187,6 +187,10 @@ class Connector(ABC):
         """What the source can say of a column without reading the table, for plans and estimates."""
         return Extent()
 
+    def has_news(self, read: Read) -> bool | None:
+        """Whether the read would bring anything, if that costs next to nothing to say; else None."""
+        return None
+
     def still(self) -> AbstractContextManager[str | None]:
         """Hold the source still while the block runs, where it can: gives the `snapshot` for reads."""
         return nullcontext()

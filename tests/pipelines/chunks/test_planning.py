@@ -103,6 +103,21 @@ def test_a_table_whose_values_nobody_knows_is_one_open_piece_a_partition(extent:
     assert ends(pieces) == [(None, None)] * 3
 
 
+@pytest.mark.parametrize(("lowest", "highest"), [(None, 9 * MILLION), (1, None), (None, "2026-01-01")])
+def test_a_table_of_which_one_end_is_known_is_one_open_piece(
+    lowest: int | None, highest: int | str | None
+) -> None:
+    pieces = plan_table(facts_of(lowest, highest, rows=9 * MILLION), knobs_of(window="30d"), NOW)
+
+    assert ends(pieces) == [(None, None)]
+
+
+def test_a_start_is_written_as_the_source_writes_its_values() -> None:
+    pieces = plan_table(facts_of("2026-01-01"), knobs_of(window="30d", start_from="2026-04-01T06:00Z"), NOW)
+
+    assert ends(pieces) == [("2026-04-02", "2026-05-02"), ("2026-05-02", None)]
+
+
 def test_ids_that_nobody_counted_are_cut_into_a_few_parts_only() -> None:
     pieces = plan_table(facts_of(0, 10**15), knobs_of(), NOW)
 
@@ -199,6 +214,12 @@ def test_a_source_of_tokens_is_walked_from_its_start() -> None:
     pieces = plan_table(facts_of(kind=CursorKind.OPAQUE_TOKEN, field=None, rows=9 * MILLION), knobs_of(), NOW)
 
     assert pieces == (Piece(kind=PieceKind.SEGMENT),)
+
+
+def test_a_source_of_tokens_is_not_cut_by_the_column_that_the_manifest_follows() -> None:
+    facts = facts_of(1, 9 * MILLION, kind=CursorKind.OPAQUE_TOKEN, rows=9 * MILLION)
+
+    assert plan_table(facts, knobs_of(), NOW) == (Piece(kind=PieceKind.SEGMENT),)
 
 
 @pytest.mark.spec("HP-109")

@@ -279,5 +279,6 @@ class ChunkQueue(Protocol):
     def release_node(self, node: NodeId, now: datetime) -> tuple[RunId, ...]:
         """Let others have at once what a node held that is gone: its chunks and its leases.
 
-        The runs of the node that have not ended. A node that was not gone after all loses its attempts.
+        In every pipeline in which it left a run open, one after the other. Returns these runs, by id, for the
+        caller to end. A node that was not gone after all loses its attempts.
         """

@@ -70,6 +70,9 @@ class ChunksModel:
         added = self._planned_all(chunks)
         return replace(self, plans=self.plans | {plan}, held=self.held + added), len(added)
 
+    def is_planned(self, plan: str) -> tuple[ChunksModel, bool]:
+        return self, plan in self.plans
+
     def reopen(self, chunks: Sequence[ChunkId], now: datetime) -> tuple[ChunksModel, int]:
         closed = (ChunkStatus.FAILED, ChunkStatus.SKIPPED)
         return self._changed(chunks, closed, status=ChunkStatus.PENDING, error_kind=None, error_message=None)
@@ -245,6 +248,13 @@ class ChunksModel:
             error_message=None if error is None else error.message,
         )
         return self._with(replace(held, chunk=left)), None
+
+    def give_back_of(self, node: NodeId) -> ChunksModel:
+        """With all pending that a node works on."""
+        left = {"status": ChunkStatus.PENDING, "holder": None, "leased_until": None}
+        held = [held.chunk.chunk for held in self.held if held.chunk.holder == node]
+        model, _ = self._changed(held, (ChunkStatus.RUNNING,), **left)
+        return model
 
     # Parts
 

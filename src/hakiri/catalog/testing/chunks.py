@@ -111,6 +111,13 @@ class ChunkContract(Contract):
         assert catalog.chunks.plan(PIPELINE, "backfill", new_chunks(3), T0) == 0
         assert catalog.chunks.page(PIPELINE) == ()
 
+    def test_a_plan_is_known_by_its_name(self, catalog: Catalog) -> None:
+        catalog.chunks.plan(PIPELINE, "backfill", [], T0)
+
+        assert catalog.chunks.is_planned(PIPELINE, "backfill")
+        assert not catalog.chunks.is_planned(PIPELINE, "another")
+        assert not catalog.chunks.is_planned(OTHER_PIPELINE, "backfill")
+
     def test_pipelines_have_plans_of_their_own(self, catalog: Catalog) -> None:
         catalog.chunks.plan(PIPELINE, "backfill", new_chunks(2), T0)
 

@@ -36,6 +36,7 @@ class CatalogModel:
             ("cursors", "adopt"): self._adopt_cursor,
             ("chunks", "landed"): self._landed,
             ("chunks", "version"): self._version,
+            ("queue", "release_node"): self._release_node,
             ("pipelines", "note_applied"): self.applied.note_applied,
             ("pipelines", "applied"): self.applied.applied,
             ("pipelines", "retire"): self.applied.retire,
@@ -96,6 +97,15 @@ class CatalogModel:
             versions[step.table] += 1
         for step in steps:
             self.schemas.record(step, call.pipeline, call.arguments["now"])
+
+    def _release_node(self, node: NodeId, now: datetime) -> tuple[RunId, ...]:
+        left = self.runs.open_runs(node)
+        for pipeline in {run.pipeline for run in left}:
+            model = self.touch(pipeline, now)
+            is_released = model.is_released or (model.lease is not None and model.lease.holder == node)
+            chunks = model.chunks.give_back_of(node)
+            self.pipelines[pipeline] = replace(model, chunks=chunks, is_released=is_released)
+        return tuple(run.run for run in left)
 
     def _landed(
         self, table: TableName, *, after: tuple[PipelineId, ChunkId] | None = None, limit: int = 1000
@@ -214,6 +224,10 @@ class RunsModel:
             return False
         self._runs[run.run] = _ended(known, _outcome(run), run.ended_at)
         return True
+
+    def open_runs(self, node: NodeId) -> list[Run]:
+        runs = (self._runs[run] for run in sorted(self._runs))
+        return [run for run in runs if run.node == node and not run.status.has_ended]
 
     def success_of(self, cursor: Cursor) -> tuple[datetime, RunId, datetime] | None:
         """How recent a cursor is, if its run succeeded: by the end of the run, then by its own time."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 
@@ -16,7 +15,6 @@ from hakiri.catalog.testing.divergences import upholds
 from hakiri.catalog.testing.samples import (
     ANNA,
     BEN,
-    HOUR,
     MINUTE,
     OTHER_PIPELINE,
     PIPELINE,
@@ -26,11 +24,7 @@ from hakiri.catalog.testing.samples import (
     TICK,
     TTL,
     at_once,
-    claimed,
-    claimed_some,
-    done,
     ended_run,
-    planned,
     run_id,
     tried,
 )
@@ -279,73 +273,3 @@ class RunContract(Contract):
             [lambda: vandal.change_run(RUN), lambda: vandal.delete_run(RUN)],
             lambda: catalog.runs.get(RUN),
         )
-
-
-class AbandonedRunContract(Contract):
-    """Runs that nobody seems to work on any more."""
-
-    def test_a_run_is_abandoned_when_it_is_running_for_longer_than_the_ttl(self, catalog: Catalog) -> None:
-        run = started(catalog).run
-        started(catalog, 2)
-        catalog.runs.end(run_id(2), SUCCESS, T0)
-
-        def abandoned(after: timedelta) -> tuple[Run, ...]:
-            return catalog.runs.abandoned(PIPELINE, T0 + after, ttl=TTL)
-
-        assert [abandoned(after) for after in (timedelta(), TTL, TTL + TICK)] == [(), (), (run,)]
-        assert catalog.runs.abandoned(OTHER_PIPELINE, T0 + HOUR, ttl=TTL) == ()
-
-    def test_a_run_that_holds_a_chunk_is_not_abandoned(self, catalog: Catalog) -> None:
-        planned(catalog, 2)
-        run = started(catalog).run
-        other = started(catalog, 2).run
-        attempt = claimed(catalog, at=T0 + HOUR)
-
-        assert catalog.runs.abandoned(PIPELINE, T0 + HOUR, ttl=TTL) == (other,)
-        assert catalog.runs.abandoned(PIPELINE, attempt.leased_until - TICK, ttl=TTL) == (other,)
-        assert catalog.runs.abandoned(PIPELINE, attempt.leased_until, ttl=TTL) == (run, other)
-
-    def test_a_run_whose_chunks_are_done_or_given_back_is_abandoned(self, catalog: Catalog) -> None:
-        planned(catalog, 2)
-        run = started(catalog).run
-        first, second = claimed_some(catalog, 2)
-        catalog.queue.commit(first, done(), T0)
-        catalog.queue.give_back(second, T0)
-
-        assert catalog.runs.abandoned(PIPELINE, T0 + MINUTE, ttl=MINUTE / 2) == (run,)
-
-    def test_a_run_that_holds_the_lease_is_not_abandoned(self, catalog: Catalog) -> None:
-        begun = started(catalog, kind=CursorKind.OPAQUE_TOKEN)
-        assert begun.lease is not None
-        renewed = catalog.leases.renew(begun.lease, T0 + HOUR, TTL)
-
-        assert catalog.runs.abandoned(PIPELINE, T0 + HOUR, ttl=TTL) == ()
-        assert catalog.runs.abandoned(PIPELINE, renewed.expires_at, ttl=TTL) == (begun.run,)
-        catalog.leases.release(renewed)
-        assert catalog.runs.abandoned(PIPELINE, T0 + HOUR, ttl=TTL) == (begun.run,)
-
-    def test_a_run_is_abandoned_when_another_of_its_node_has_the_lease(self, catalog: Catalog) -> None:
-        dead = started(catalog, kind=CursorKind.OPAQUE_TOKEN).run
-
-        later = catalog.runs.start(run_id(2), PIPELINE, ANNA, T0 + TTL, ttl=HOUR)
-
-        assert later.lease is not None
-        assert catalog.runs.abandoned(PIPELINE, T0 + TTL + MINUTE, ttl=MINUTE / 2) == (dead,)
-
-    def test_a_lease_that_was_acquired_apart_from_a_run_is_held_by_every_run_of_its_node(
-        self, catalog: Catalog
-    ) -> None:
-        mine = started(catalog).run
-        theirs = catalog.runs.start(run_id(2), PIPELINE, BEN, T0, ttl=TTL).run
-        catalog.leases.acquire(PIPELINE, BEN, T0, 2 * HOUR)
-
-        assert catalog.runs.abandoned(PIPELINE, T0 + HOUR, ttl=TTL) == (mine,)
-        assert catalog.runs.abandoned(PIPELINE, T0 + 2 * HOUR, ttl=TTL) == (mine, theirs)
-
-    def test_looking_for_abandoned_runs_changes_nothing(self, catalog: Catalog) -> None:
-        started(catalog)
-        before = catalog.runs.latest()
-
-        catalog.runs.abandoned(PIPELINE, T0 + HOUR, ttl=TTL)
-
-        assert catalog.runs.latest() == before

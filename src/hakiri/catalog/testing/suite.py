@@ -11,6 +11,7 @@ from hakiri.catalog.testing.commits import CommitContract
 from hakiri.catalog.testing.cursors import CursorAdoptionContract, CursorContract
 from hakiri.catalog.testing.decisions import AppliedContract, DecisionContract
 from hakiri.catalog.testing.files import FileContract, SelectionContract
+from hakiri.catalog.testing.gone_nodes import AbandonedRunContract, ReleaseContract
 from hakiri.catalog.testing.landed import LandedContract, SupersedeIntoContract
 from hakiri.catalog.testing.leases import LeaseContract
 from hakiri.catalog.testing.lineage import LineageContract
@@ -19,7 +20,7 @@ from hakiri.catalog.testing.pipelines import PipelineContract
 from hakiri.catalog.testing.push import PushContract
 from hakiri.catalog.testing.queue import ClaimContract
 from hakiri.catalog.testing.revocations import RevocationContract
-from hakiri.catalog.testing.runs import AbandonedRunContract, RunContract
+from hakiri.catalog.testing.runs import RunContract
 from hakiri.catalog.testing.schemas import SchemaContract
 from hakiri.catalog.testing.snapshots import GarbageContract, SnapshotContract
 from hakiri.catalog.testing.upkeep import UpkeepContract
@@ -32,6 +33,7 @@ class CatalogContract(
     LeaseContract,
     RunContract,
     AbandonedRunContract,
+    ReleaseContract,
     CursorContract,
     CursorAdoptionContract,
     MergeContract,

@@ -16,6 +16,14 @@ from hakiri.cli.reports.evolution import (
     SchemaReconcileReport,
 )
 from hakiri.cli.reports.failure import ErrorReport
+from hakiri.cli.reports.operations import (
+    AuditReport,
+    ChunksReport,
+    CursorChangeReport,
+    CursorGetReport,
+    DecisionReport,
+    RewindReport,
+)
 from hakiri.cli.reports.pipelines import (
     PipelineConvertReport,
     PipelineCreateReport,
@@ -25,7 +33,7 @@ from hakiri.cli.reports.pipelines import (
 )
 from hakiri.cli.reports.plan import PlanReport, PreviewReport
 from hakiri.cli.reports.project import InitReport, SchemaExportReport
-from hakiri.cli.reports.runs import ApplyReport
+from hakiri.cli.reports.runs import ApplyReport, RunReport, RunsReport, StatusReport
 from hakiri.cli.reports.singer import SingerReport
 from hakiri.cli.reports.sources import (
     SourceCheckReport,
@@ -40,12 +48,18 @@ from hakiri.cli.reports.sources import (
 REPORTS: Mapping[str, type] = MappingProxyType(
     {
         "apply": ApplyReport,
+        "backfill-chunks": ChunksReport,
+        "backfill-rewind": RewindReport,
         "catalog-check": CatalogCheckReport,
         "catalog-migrate": CatalogMigrateReport,
         "catalog-status": CatalogStatusReport,
         "compile": CompileReport,
         "config": ConfigReport,
         "config-get": ConfigReport,
+        "cursor-get": CursorGetReport,
+        "cursor-log": AuditReport,
+        "cursor-reset": CursorChangeReport,
+        "cursor-set": CursorChangeReport,
         "doctor": DoctorReport,
         "engine-start": EngineStatusReport,
         "engine-status": EngineStatusReport,
@@ -59,30 +73,40 @@ REPORTS: Mapping[str, type] = MappingProxyType(
         "pipeline-list": PipelineListReport,
         "plan": PlanReport,
         "preview": PreviewReport,
+        "retry": DecisionReport,
         "run": ApplyReport,
+        "runs-list": RunsReport,
+        "runs-show": RunReport,
         "schema-accept": SchemaAcceptReport,
         "schema-export": SchemaExportReport,
         "schema-log": SchemaLogReport,
         "schema-migrate": SchemaMigrateReport,
         "schema-reconcile": SchemaReconcileReport,
         "singer": SingerReport,
+        "skip": DecisionReport,
         "source-check": SourceCheckReport,
         "source-describe": SourceDescribeReport,
         "source-list": SourceListReport,
         "source-new": SourceNewReport,
         "source-sample": SourceSampleReport,
         "source-tables": SourceTablesReport,
+        "status": StatusReport,
     }
 )
 
 __all__ = [
     "REPORTS",
     "ApplyReport",
+    "AuditReport",
     "CatalogCheckReport",
     "CatalogMigrateReport",
     "CatalogStatusReport",
+    "ChunksReport",
     "CompileReport",
     "ConfigReport",
+    "CursorChangeReport",
+    "CursorGetReport",
+    "DecisionReport",
     "DoctorReport",
     "EngineStatusReport",
     "ErrorReport",
@@ -94,6 +118,9 @@ __all__ = [
     "PipelineListReport",
     "PlanReport",
     "PreviewReport",
+    "RewindReport",
+    "RunReport",
+    "RunsReport",
     "SchemaAcceptReport",
     "SchemaExportReport",
     "SchemaLogReport",
@@ -106,4 +133,5 @@ __all__ = [
     "SourceNewReport",
     "SourceSampleReport",
     "SourceTablesReport",
+    "StatusReport",
 ]

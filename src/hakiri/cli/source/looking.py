@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Timer
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -106,6 +105,7 @@ def check(
 
     Exits with 1 when a source cannot be reached.
     """
+    from hakiri.cli.progress import said_while_it_takes
     from hakiri.cli.project import project_of
     from hakiri.cli.reports import SourceCheckReport
     from hakiri.sources.looking import check_pipelines
@@ -114,7 +114,7 @@ def check(
     project = project_of(app)
     specs = [project.pipeline(pipeline_id)] if pipeline_id is not None else list(project.pipelines)
     whole = "1 source" if len(specs) == 1 else f"{len(specs)} sources"
-    with _said_while_it_takes(app.console, f"checking {whole}") as say:
+    with said_while_it_takes(app.console, f"checking {whole}") as say:
         checked = check_pipelines(
             specs,
             project,
@@ -136,36 +136,14 @@ def check(
 @contextmanager
 def _connected(app: App, project: Project, spec: PipelineSpec, words: str) -> Iterator[Connector]:
     """The pipeline's connector, while a person sees what is being done. Print nothing in the block."""
+    from hakiri.cli.progress import said_while_it_takes
     from hakiri.sources.opening import open_connector
 
     with (
-        _said_while_it_takes(app.console, words),
+        said_while_it_takes(app.console, words),
         open_connector(spec, project, app.env, app.clock) as connector,
     ):
         yield connector
-
-
-@contextmanager
-def _said_while_it_takes(console: Console, words: str) -> Iterator[Callable[[str], None]]:
-    """Say what is being done: at once in a moving line, elsewhere only when it takes longer than a second.
-
-    The function that it gives changes the words.
-    """
-    from hakiri.cli.progress import SHOWN_AFTER_SECONDS, steps_shown
-
-    said = [words]
-    with steps_shown(console) as say:
-        if console.err.isatty():
-            say(words)
-            yield say
-            return
-        late = Timer(SHOWN_AFTER_SECONDS, lambda: say(said[-1]))
-        late.daemon = True
-        late.start()
-        try:
-            yield said.append
-        finally:
-            late.cancel()
 
 
 def _table_row(seen: SeenTable) -> SourceTableRow:

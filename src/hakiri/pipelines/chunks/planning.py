@@ -112,8 +112,8 @@ def cuts_of(facts: TableFacts, knobs: Knobs, now: datetime) -> Cuts:
         return cuts
     low = max(lows)
     end = top + 1 if facts.lag is None else axis.before(top + 1, facts.lag)
-    length = _length(facts, knobs, axis, low, end)
-    if length is None or end <= low:
+    length = _length(facts, knobs, axis, low, end) if low < end else None
+    if length is None:
         return cuts
     stride = Stride(axis=axis, length=length, anchor=start_from or EPOCH)
     steps = stride.steps(low, min(end, top) if is_settled else end)
@@ -166,7 +166,7 @@ def _length(facts: TableFacts, knobs: Knobs, axis: Axis, low: int, high: int) ->
     if axis.is_time and window is not None:
         return ONE_DAY if axis.grain is Grain.DAY and mean_us(window) < DAY_US else window
     parts = parts_for_rows(axis, low, high, rows=facts.rows, partitions=len(facts.partitions))
-    return None if parts == 1 or high <= low else stride_for_rows(axis, low, high, parts=parts)
+    return None if parts == 1 else stride_for_rows(axis, low, high, parts=parts)
 
 
 def _stretch(steps: int, partitions: int) -> int:

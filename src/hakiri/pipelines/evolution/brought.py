@@ -46,8 +46,7 @@ def brought_now(
     The source is asked what it has now. What a transform makes of that only Spark can say, so of a pipeline
     that has one it is what was refused last, and tables that refused nothing are left out.
     """
-    wanted = None if only is None else chosen_table(spec, only)
-    tables = [table for table in spec.tables if wanted in (None, spec.source_name(table))]
+    tables = spec.tables if only is None else (table_named(spec, only),)
     if artifacts_of(spec, project.root):
         return [found for table in tables for found in _refused(spec, table, catalog)]
     with open_connector(spec, project, env, clock) as connector:
@@ -61,6 +60,16 @@ def brought_now(
         )
         for table, seen in zip(tables, found, strict=True)
     ]
+
+
+def table_named(spec: PipelineSpec, name: str) -> TableSpec:
+    """The table of the pipeline by its name at the source or in the store. Raises NoSuchTable."""
+    chosen_table(spec, name)
+    return next(
+        table
+        for table in spec.tables
+        if name in (table.name, spec.source_name(table), spec.store_name(table))
+    )
 
 
 def _refused(spec: PipelineSpec, table: TableSpec, catalog: Catalog) -> Iterator[Brought]:

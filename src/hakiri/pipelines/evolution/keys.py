@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from pyarrow import types as kinds
 
@@ -12,9 +11,8 @@ from hakiri.pipelines.evolution.errors import KeyImpossible
 from hakiri.pipelines.evolution.forms import type_text
 from hakiri.pipelines.evolution.shapes import TableShape
 from hakiri.store.duck_sql import quoted
-
-if TYPE_CHECKING:
-    import duckdb
+from hakiri.store.layout import StoreLayout
+from hakiri.store.reading import open_reader
 
 
 def migrated_key(stored: TableShape, key: Sequence[str]) -> TableShape:
@@ -34,10 +32,13 @@ def migrated_key(stored: TableShape, key: Sequence[str]) -> TableShape:
     return TableShape(schema=stored.schema, primary_key=tuple(key))
 
 
-def rows_sharing_key(reader: duckdb.DuckDBPyConnection, table: TableName, key: Sequence[str]) -> int:
-    """How many rows of a view would be hidden behind others if these columns were its key."""
+def rows_sharing_key(layout: StoreLayout, table: TableName, key: Sequence[str]) -> int:
+    """How many rows that are seen now would be hidden behind others if these columns were the key."""
+    if not key or not layout.view_file(table).exists():
+        return 0
     columns = ", ".join(quoted(name) for name in key)
     distinct = f"SELECT DISTINCT {columns} FROM {quoted(table)}"  # noqa: S608 - names, and quoted
     counted = f"SELECT count(*) - (SELECT count(*) FROM ({distinct})) FROM {quoted(table)}"  # noqa: S608
-    (found,) = reader.execute(counted).fetchone() or (0,)
+    with open_reader(layout) as reader:
+        (found,) = reader.execute(counted).fetchone() or (0,)
     return int(found)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from hakiri.catalog import Catalog
 from hakiri.catalog.contract.chunks import Chunk, ChunkStatus, ChunkTally
@@ -20,6 +20,8 @@ from hakiri.pipelines.chunks.status import PipelineStatus, status_of
 
 if TYPE_CHECKING:
     from hakiri.manifest import PipelineSpec
+
+Light: TypeAlias = Literal["ok", "running", "partial", "failed", "new"]
 
 _RUNS_A_PAGE = 20
 
@@ -44,8 +46,8 @@ class Standing:
     is_changed_since_failure: bool = False
 
     @property
-    def light(self) -> str:
-        """One word for everything: `failed`, `running`, `partial`, `ok` or `new`."""
+    def light(self) -> Light:
+        """One word for everything; `partial` is what neither runs nor is done."""
         if self.failure is not None and not (self.is_running and self.is_changed_since_failure):
             return "failed"
         if self.is_running:

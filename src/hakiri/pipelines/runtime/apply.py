@@ -12,6 +12,7 @@ from hakiri.catalog.contract.runs import RunOutcome, RunStatus
 from hakiri.core.errors import HakiriError
 from hakiri.core.ids import NodeId, PipelineId, TableName
 from hakiri.manifest import PipelineSpec
+from hakiri.pipelines.asking import with_news
 from hakiri.pipelines.errors import LeaseHeldElsewhere, WaitsForDecision
 from hakiri.pipelines.events import Published
 from hakiri.pipelines.needs import Need, need_of
@@ -45,10 +46,14 @@ def apply_project(ground: Ground, *, only: str | None = None) -> list[Applied]:
     needs = {spec.id: need_of(ground.catalog, spec, ground.project.root, now) for spec in specs}
     if only is None:
         _retire_the_gone(ground, now)
+    # Without a schedule there is no other sign that something is to be pulled than the source's own.
+    quiet = [spec for spec in specs if needs[spec.id] is Need.NOTHING and spec.schedule is None]
+    news = with_news(ground.project, quiet, ground.catalog, ground.env, ground.clock) if quiet else set()
+    needs |= dict.fromkeys(news, Need.NEWS)
     working = [spec for spec in specs if needs[spec.id].is_work]
     done: dict[str, Applied] = {}
     if working:
-        ticking = {spec.id for spec in working if needs[spec.id] is Need.DUE}
+        ticking = {spec.id for spec in working if needs[spec.id] in (Need.DUE, Need.NEWS)}
         with open_shop(ground) as shop:
             for applied in run_pipelines(shop, working, needs, ticking):
                 done[applied.pipeline] = applied

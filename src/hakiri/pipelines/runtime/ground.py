@@ -11,12 +11,13 @@ from pathlib import Path
 from hakiri.catalog import Catalog
 from hakiri.catalog.contract.leases import LEASE_TTL
 from hakiri.core.clock import Clock
-from hakiri.core.ids import NodeId, RunId, fresh_entropy, new_uuid7
+from hakiri.core.ids import NodeId, RunId, TableName, fresh_entropy, new_uuid7
 from hakiri.manifest import Project
 from hakiri.pipelines.events import Listener
 from hakiri.pipelines.runtime.sessions import Sessions
 from hakiri.pipelines.runtime.steps import Reached, unwatched
 from hakiri.store.layout import StoreLayout
+from hakiri.store.reading import VisibleFiles, visible_files
 
 # How many Spark jobs one process has in flight: one that computes while another waits for its source.
 JOBS_AT_ONCE = 2
@@ -76,3 +77,7 @@ class Ground:
     def nodes(self) -> Path:
         """Where the processes that work on this store are known."""
         return self.layout.root / "nodes"
+
+    def find_files(self, table: TableName) -> VisibleFiles | None:
+        """What a reader of a table reads now; None for a table that the store does not have."""
+        return visible_files(self.layout, self.catalog, table)

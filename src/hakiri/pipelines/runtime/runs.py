@@ -41,6 +41,8 @@ from hakiri.store.files import LocalFiles
 # How long a worker waits for another that looks at a pipeline for the first time.
 _FIRST_LOOK_SECONDS = 30.0
 _LOOK_SECONDS = 0.2
+# How often one run reads what came while it was reading.
+MOST_CATCH_UPS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,6 +203,8 @@ class PipelineRun:
                 if failure is not None or ground.stop.is_asked or self._is_held_up():
                     return failure
                 is_behind = self._phase() is Phase.BACKFILLING
+                if is_behind and ticks == MOST_CATCH_UPS:
+                    return None  # the source is faster than we are; the next run goes on
                 if is_behind or is_tick:
                     # What came while the history was read counts as part of it.
                     is_tick = is_tick and is_behind
@@ -335,7 +339,8 @@ class PipelineRun:
     def _status(self, error: HakiriError | None) -> RunStatus:
         if error is not None:
             return RunStatus.FAILED
-        return RunStatus.PARTIAL if self.ground.stop.is_asked or self._is_held_up() else RunStatus.SUCCESS
+        is_done = self._phase() is Phase.STREAMING and not self._is_held_up()
+        return RunStatus.SUCCESS if is_done and not self.ground.stop.is_asked else RunStatus.PARTIAL
 
     def _fail(self, started: StartedRun, error: HakiriError) -> None:
         ground = self.ground

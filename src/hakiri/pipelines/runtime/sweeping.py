@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import TYPE_CHECKING, cast
 
 from hakiri.pipelines.chunks.bounds import axis_of
 from hakiri.pipelines.runtime.ground import Ground
 from hakiri.pipelines.runtime.jobs import Assignment, Gathered, TableJob
 from hakiri.pipelines.runtime.tables import TableWork
+from hakiri.pipelines.stored import quoted, stored_rows
 from hakiri.sources.contract import Bound
-from hakiri.store.reading import VisibleFiles, visible_files
+from hakiri.store.reading import VisibleFiles
 from hakiri.store.rows import OP, POSITION, SEQ, Op
 
 if TYPE_CHECKING:
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 
 def swept(ground: Ground, job: TableJob, work: TableWork, assignment: Assignment) -> Gathered:
     """Write a delete for every key whose newest row is older than the re-read, inside of its window."""
-    seen = visible_files(ground.layout, ground.catalog, work.store)
-    missing = None if seen is None else _missing(job, work, assignment, seen)
-    if missing is None:
+    seen = ground.find_files(work.store)
+    if seen is None:
         return Gathered(
             assignment=assignment,
             files=(),
@@ -33,29 +32,18 @@ def swept(ground: Ground, job: TableJob, work: TableWork, assignment: Assignment
             content_sum=0,
             cursor=None,
         )
-    return job.write_frame(assignment, missing)
+    return job.write_frame(assignment, _missing(job, work, assignment, seen))
 
 
-def _missing(job: TableJob, work: TableWork, assignment: Assignment, seen: VisibleFiles) -> DataFrame | None:
+def _missing(job: TableJob, work: TableWork, assignment: Assignment, seen: VisibleFiles) -> DataFrame:
     from pyspark.sql import functions as F
 
     piece = assignment.piece
-    key = list(work.primary_key)
-    field = piece.window.field if piece.window is not None else None
-    wanted = [*key, *([field] if field is not None and field not in key else ())]
-    frames = [
-        job.spark.read.parquet(*map(str, paths)).select(*wanted, SEQ, POSITION, OP)
-        for version, paths in sorted(seen.files.items())
-        if paths and set(wanted) <= set(seen.schemas[version].names)
-    ]
-    if not frames:
-        return None
-    every = reduce(lambda left, right: left.unionByName(right), frames)
-    newest = every.groupBy(*key).agg(
-        F.max(
-            F.struct(SEQ, POSITION, OP, *([field] if field is not None and field not in key else ()))
-        ).alias("_n")
-    )
+    key = [quoted(name) for name in work.primary_key]
+    field = None if piece.window is None else quoted(piece.window.field)
+    every = stored_rows(job.spark, work.store, seen)
+    beside = [field] if field is not None and field not in key else []
+    newest = every.groupBy(*key).agg(F.max(F.struct(SEQ, POSITION, OP, *beside)).alias("_n"))
     is_missing = (F.col(f"_n.{OP}") == Op.UPSERT.value) & (F.col(f"_n.{SEQ}") < F.lit(piece.since_seq))
     if piece.window is not None and field is not None:
         value = F.col(field) if field in key else F.col(f"_n.{field}")

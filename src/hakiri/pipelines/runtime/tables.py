@@ -173,7 +173,7 @@ def table_job(
             bad_rows=BadRows(work.spec.on_bad_row),
         ),
         plans=tuple(plans),
-        references=reference_frames(spark, ground.project, spec) if plans else {},
+        references=reference_frames(spark, ground.project, spec, ground.find_files) if plans else {},
         expectations=compile_expectations(
             work.spec.expect, table=work.store, rows=work.incoming, stored=work.target.schema
         ),
@@ -219,7 +219,7 @@ def _result_schema(ground: Ground, spec: PipelineSpec, table: Table, plans: Sequ
     from pyspark.errors import PySparkException
 
     spark: SparkSession = ground.sessions.get()
-    references = reference_frames(spark, ground.project, spec)
+    references = reference_frames(spark, ground.project, spec, ground.find_files)
     try:
         return arrow_schema(transformed(empty_input(spark, table), plans, references).schema)
     except PySparkException as error:

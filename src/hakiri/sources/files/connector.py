@@ -133,6 +133,10 @@ class FilesConnector(NativeConnector):
         self._planned = (read, selection)
         return selection.cursor(selection.files)
 
+    def has_news(self, read: Read) -> bool:
+        """Whether there is a file that was not read, or has changed since."""
+        return bool(self._select(read).files)
+
     def explain(self, error: PySparkException) -> HakiriError | None:
         """The file that Spark could not read, found among those of the frames, with the line if it shows."""
         from hakiri.sources.files.failures import unreadable_file

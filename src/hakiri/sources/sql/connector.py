@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from hakiri.core.cursors import CursorKind
@@ -52,6 +53,12 @@ class SqlConnector(Connector):
         with self._database.session() as session:
             (relation,) = _found(session, [table])
             return session.extent(relation, relation.ordered_column(column))
+
+    def has_news(self, read: Read) -> bool | None:
+        """Whether a row is behind the cursor; without one, only reading everything would tell."""
+        if read.cursor is None:
+            return None
+        return any(batch.rows.num_rows for batch in self.open(replace(read, limit=1)))
 
     def still(self) -> AbstractContextManager[str | None]:
         return self._database.still()

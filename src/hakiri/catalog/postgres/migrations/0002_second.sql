@@ -9,7 +9,9 @@ ALTER TABLE pipeline_state ADD COLUMN failure TEXT COLLATE "C";
 -- The run that the lease was taken for; empty when it was taken apart from a run.
 ALTER TABLE pipeline_lease ADD COLUMN run_id TEXT COLLATE "C";
 
+-- Runs that have not ended are few: those of a pipeline, and those of a node.
 CREATE INDEX pipeline_run_running ON pipeline_run (pipeline_id, run_id) WHERE status = 'running';
+CREATE INDEX pipeline_run_open ON pipeline_run (node_id, run_id) WHERE ended_at IS NULL;
 
 CREATE TABLE pipeline_applied (
   pipeline_id TEXT COLLATE "C" PRIMARY KEY,
