@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from bench import catalog, manifest_load, sources, start_up
+from bench import catalog, manifest_load, pipelines, sources, start_up
 from bench.measure import Measured, show
 
 BENCHMARKS = {
@@ -12,6 +12,7 @@ BENCHMARKS = {
     "manifest_load": manifest_load.run,
     "catalog": catalog.run,
     "sources": sources.run,
+    "pipelines": pipelines.run,
 }
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from tests.support.parquet_sinks import ParquetSinks
 from tests.support.postgres import PostgresServer
 
 from bench.measure import Measured, medians_in_turn
@@ -108,7 +109,9 @@ def _sql_figures(spark: Any, root: Path) -> Iterator[Measured]:
             reads = [Read(table="orders", window=window) for window in windows]
 
             def landed() -> None:
-                files = land(spark, source.task, table, reads, [root / "landed" / str(n) for n in (0, 1)])
+                files = land(
+                    spark, source.task, table, reads, ParquetSinks([root / "landed" / str(n) for n in (0, 1)])
+                )
                 assert sum(each.rows for each in files) == ROWS
 
             def through_spark() -> None:
@@ -163,7 +166,11 @@ def _rest_figures(spark: Any, root: Path) -> Iterator[Measured]:
 
             def landed() -> None:
                 (only,) = land(
-                    spark, source.task, table, [Read(table="records", schema=table.schema)], [root / "rest"]
+                    spark,
+                    source.task,
+                    table,
+                    [Read(table="records", schema=table.schema)],
+                    ParquetSinks([root / "rest"]),
                 )
                 assert only.rows == RECORDS
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 from tests.support.faults import FaultyDatabase
-from tests.support.grounds import IMPATIENT, T0, PostgresGround, catalog_on, opened
+from tests.support.grounds import IMPATIENT, T0, TTL, PostgresGround, catalog_on, opened
 from tests.support.postgres import is_soon
 from tests.support.sessions import (
     AT_COMMIT,
@@ -23,6 +23,7 @@ from tests.support.sessions import (
 from tests.support.writes import declared, planned, step, table_of
 
 from hakiri.catalog.errors import CatalogBusy, CatalogError
+from hakiri.core.ids import NodeId, RunId
 
 pytestmark = pytest.mark.spec("AD-011")
 
@@ -124,3 +125,20 @@ def test_a_lock_that_is_let_go_in_time_is_waited_for(
 
         assert planning.result() == locked
         assert catalog.chunks.tally(locked).pending == 2
+
+
+def test_chunks_that_someone_locked_by_hand_are_passed_over(
+    postgres_ground: PostgresGround, session: Session
+) -> None:
+    with opened(postgres_ground, IMPATIENT) as catalog:
+        pipeline = planned(catalog, "locked chunks", 4)
+        who = RunId("r"), NodeId("n"), T0
+
+        with session.transaction():
+            session.execute("SELECT * FROM pipeline_chunks WHERE chunk_id IN (1, 3) FOR UPDATE")
+            for tables in (None, [table_of("locked chunks")]):
+                taken = catalog.queue.claim_some(pipeline, *who, ttl=TTL, limit=1, tables=tables)
+                assert [attempt.chunk for attempt in taken] == [2 if tables is None else 4]
+
+        rest = catalog.queue.claim_some(pipeline, *who, ttl=TTL, limit=9)
+        assert [attempt.chunk for attempt in rest] == [1, 3]

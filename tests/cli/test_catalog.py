@@ -45,8 +45,8 @@ TABLE, NODE = TableName("orders"), NodeId("node-1")
 PASSWORD = "hunter2"
 LOOKS = (
     *("looking at the database itself …", "looking at pipelines, runs and cursors …"),
-    *("looking at schema history …", "looking at chunks …", "looking at snapshots …"),
-    *("looking at revocation epochs …", "looking at the guards of the store …"),
+    *("looking at schema history …", "looking at chunks …", "looking at the audit log …"),
+    *("looking at snapshots …", "looking at revocation epochs …", "looking at the guards of the store …"),
 )
 KEPT = """\
 every promise is kept by the catalog LOCATION
@@ -117,11 +117,11 @@ def validated(name: str, outcome: Outcome) -> dict[str, object]:
 
 
 @pytest.fixture
-def second_migration(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+def later_migration(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Gives the program, from the call on, one migration more than it has."""
 
     def add() -> None:
-        later = Migration(2, "later", "CREATE TABLE later (id INTEGER PRIMARY KEY);\n")
+        later = Migration(3, "later", "CREATE TABLE later (id INTEGER PRIMARY KEY);\n")
         monkeypatch.setattr(sqlite_place, "migrations_of", lambda backend: (*migrations_of(backend), later))
 
     return add
@@ -153,8 +153,8 @@ def test_a_project_without_a_catalog_as_data(run: Run, file: Path) -> None:
         "location": f"sqlite:///{file}",
         "is_there": False,
         "version": 0,
-        "newest_version": 1,
-        "pending": [1],
+        "newest_version": 2,
+        "pending": [1, 2],
         "divergences": None,
         "pipelines": None,
     }
@@ -187,22 +187,22 @@ def test_migrating_makes_the_catalog_once(run: Run, file: Path) -> None:
     first, second = run("catalog", "migrate"), run("catalog", "migrate")
 
     assert (first.code, first.err, second.code, second.err) == (0, "", 0, "")
-    assert first.out == f"made the catalog sqlite:///{file} with version 1\n"
-    assert second.out == f"nothing to do: the catalog sqlite:///{file} has version 1, the newest\n"
+    assert first.out == f"made the catalog sqlite:///{file} with version 2\n"
+    assert second.out == f"nothing to do: the catalog sqlite:///{file} has version 2, the newest\n"
     assert file.is_file()
 
 
 def test_migrating_as_data(run: Run, file: Path) -> None:
     reports = [validated("catalog-migrate", run("catalog", "migrate", "--json")) for _ in range(2)]
 
-    same = {"schema_version": 1, "backend": "sqlite", "location": f"sqlite:///{file}", "version": 1}
-    assert reports == [{**same, "taken": [1]}, {**same, "taken": []}]
+    same = {"schema_version": 1, "backend": "sqlite", "location": f"sqlite:///{file}", "version": 2}
+    assert reports == [{**same, "taken": [1, 2]}, {**same, "taken": []}]
 
 
 def test_an_older_catalog_shows_what_is_to_come_until_it_is_migrated(
-    run: Run, used_file: Path, second_migration: Callable[[], None]
+    run: Run, used_file: Path, later_migration: Callable[[], None]
 ) -> None:
-    second_migration()
+    later_migration()
 
     before, checked, migrated = run("catalog", "status"), run("catalog", "check"), run("catalog", "migrate")
 
@@ -210,25 +210,25 @@ def test_an_older_catalog_shows_what_is_to_come_until_it_is_migrated(
     assert before.out == (
         f"catalog  sqlite:///{used_file}\n"
         "backend  sqlite\n"
-        "version  1; still to come: 2; `hakiri catalog migrate` or the next run takes them\n"
+        "version  2; still to come: 3; `hakiri catalog migrate` or the next run takes them\n"
     )
     assert checked.err == (
-        f"error[catalog.too_old]: the catalog `sqlite:///{used_file}` has version 1, and this program needs "
-        "version 2\nhint: run `hakiri catalog migrate`\n"
+        f"error[catalog.too_old]: the catalog `sqlite:///{used_file}` has version 2, and this program needs "
+        "version 3\nhint: run `hakiri catalog migrate`\n"
     )
-    assert migrated.out == f"brought the catalog sqlite:///{used_file} from version 1 to version 2\n"
-    assert run("catalog", "status").out.splitlines()[2] == "version  2, the newest"
+    assert migrated.out == f"brought the catalog sqlite:///{used_file} from version 2 to version 3\n"
+    assert run("catalog", "status").out.splitlines()[2] == "version  3, the newest"
 
 
 def test_an_older_catalog_has_no_summary_as_data(
-    run: Run, used_file: Path, second_migration: Callable[[], None]
+    run: Run, used_file: Path, later_migration: Callable[[], None]
 ) -> None:
-    second_migration()
+    later_migration()
 
     report = validated("catalog-status", run("catalog", "status", "--json"))
 
-    assert (report["is_there"], report["version"], report["newest_version"]) == (True, 1, 2)
-    assert (report["pending"], report["divergences"], report["pipelines"]) == ([2], None, None)
+    assert (report["is_there"], report["version"], report["newest_version"]) == (True, 2, 3)
+    assert (report["pending"], report["divergences"], report["pipelines"]) == ([3], None, None)
 
 
 @pytest.mark.parametrize("command", ["status", "migrate", "check"])
@@ -240,7 +240,7 @@ def test_a_newer_catalog_is_refused(run: Run, used_file: Path, command: str) -> 
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.err == (
         f"error[catalog.too_new]: the catalog `sqlite:///{used_file}` has version 99, and this program knows "
-        "versions up to 1\nhint: upgrade with `pip install --upgrade hakiri`\n"
+        "versions up to 2\nhint: upgrade with `pip install --upgrade hakiri`\n"
     )
 
 
@@ -255,7 +255,7 @@ def test_the_status_shows_how_far_each_pipeline_has_come(run: Run, used_file: Pa
     assert outcome.out == (
         f"catalog  sqlite:///{used_file}\n"
         "backend  sqlite\n"
-        "version  1, the newest\n"
+        "version  2, the newest\n"
         "\n"
         "pipeline  phase        cursor        done  running  pending  failed  last run (UTC)\n"
         "orders    backfilling  monotonic     2     1        1        1       running 2026-01-31 08:00:00\n"
@@ -315,7 +315,7 @@ def test_a_catalog_that_nobody_used_says_so(run: Run, file: Path) -> None:
 
     outcome = run("catalog", "status")
 
-    assert outcome.out.endswith("version  1, the newest\n\nno pipeline has run yet\n")
+    assert outcome.out.endswith("version  2, the newest\n\nno pipeline has run yet\n")
 
 
 @pytest.mark.parametrize("command", ["status", "check"])
@@ -620,11 +620,11 @@ def test_on_postgres_the_commands_say_the_same(
         "version  there is no catalog yet; `hakiri catalog migrate` or the first run makes it\n"
     )
     assert re.fullmatch(r"postgresql://\S+#hakiri_shop", location)
-    assert made.out == f"made the catalog {location} with version 1\n"
+    assert made.out == f"made the catalog {location} with version 2\n"
     assert used.out == (
         f"catalog  {location}\n"
         "backend  postgresql\n"
-        "version  1, the newest\n"
+        "version  2, the newest\n"
         "\n"
         "pipeline  phase        cursor        done  running  pending  failed  last run (UTC)\n"
         "orders    backfilling  monotonic     2     1        1        1       running 2026-01-31 08:00:00\n"

@@ -136,7 +136,7 @@ def test_a_catalog_is_opened_and_its_version_told(run: Run, tmp_path: Path) -> N
 
     outcome = run("doctor", "--no-spark", "--json")
 
-    found = f"sqlite:///{file}, version 1, with the state of 0 pipelines"
+    found = f"sqlite:///{file}, version 2, with the state of 0 pipelines"
     assert catalog_of(outcome) == (0, "ok", found, "")
     assert file.read_bytes() == before
 
@@ -151,7 +151,7 @@ def test_a_catalog_that_is_too_new_is_told(run: Run, tmp_path: Path) -> None:
 
     outcome = run("doctor", "--no-spark", "--json")
 
-    found = f"the catalog `sqlite:///{file}` has version 99, and this program knows versions up to 1"
+    found = f"the catalog `sqlite:///{file}` has version 99, and this program knows versions up to 2"
     hint = "upgrade with `pip install --upgrade hakiri`"
     assert catalog_of(outcome) == (1, "failed", found, hint)
 
@@ -161,13 +161,13 @@ def test_a_catalog_that_is_older_is_a_warning(
 ) -> None:
     run("init", "--name", "shop")
     run("catalog", "migrate")
-    later = Migration(2, "later", "CREATE TABLE later (id INTEGER PRIMARY KEY);\n")
+    later = Migration(3, "later", "CREATE TABLE later (id INTEGER PRIMARY KEY);\n")
     monkeypatch.setattr(sqlite_place, "migrations_of", lambda backend: (*migrations_of(backend), later))
 
     outcome = run("doctor", "--no-spark", "--json")
 
     file = tmp_path / ".hakiri" / "context" / "shop" / "meta.sqlite"
-    found = f"sqlite:///{file} has version 1, and this program works with version 2"
+    found = f"sqlite:///{file} has version 2, and this program works with version 3"
     hint = "run `hakiri catalog migrate`, or leave it to the next run"
     assert catalog_of(outcome) == (0, "warning", found, hint)
 
@@ -232,7 +232,7 @@ def test_a_postgres_is_asked_for_real(run: Run, postgres_server: PostgresServer,
     )
 
     assert catalog_of(empty) == (0, "ok", f"{server} answers; there is no catalog in it yet", "")
-    found = f"{server}#hakiri_shop, version 1, with the state of 0 pipelines"
+    found = f"{server}#hakiri_shop, version 2, with the state of 0 pipelines"
     assert catalog_of(made) == (0, "ok", found, "")
     found = f"the catalog `{server}#hakiri_shop` cannot be written to"
     hint = "give this user the right to write it, or run as the user who owns it"

@@ -8,11 +8,15 @@ import json
 import pickle
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from tests.store.random_rows import batches
 from tests.store.recording import Recording
 from tests.store.workshop import STAMP, Rows, batch, shape_of
 
@@ -246,6 +250,21 @@ def test_when_all_rows_are_bad_there_is_no_data_file(tmp_path: Path) -> None:
 
     assert part.files == ()
     assert [path.name for path in tmp_path.iterdir()] == ["quarantine-00000.parquet"]
+
+
+@settings(max_examples=40, deadline=None)
+@given(rows=batches(), is_quarantined=st.booleans())
+def test_rows_of_every_type_are_read_as_they_were_written(rows: pa.RecordBatch, is_quarantined: bool) -> None:
+    assume(len({name.casefold() for name in rows.schema.names}) == len(rows.schema.names))
+    with TemporaryDirectory() as folder:
+        writer = AttemptWriter(Path(folder), shape_of(rows.schema), STAMP, part=0, rows_a_group=2)
+        reasons = pa.array(["odd", *[None] * (rows.num_rows - 1)]) if is_quarantined else None
+        writer.write(rows, reasons)
+        part = writer.finish()
+
+        kept = rows[int(is_quarantined) :]
+        read = pq.read_table(Path(folder) / part.files[0].name) if part.files else kept.schema.empty_table()
+        assert repr(read.select(rows.schema.names).to_pylist()) == repr(kept.to_pylist())  # NaN is NaN
 
 
 @pytest.mark.parametrize(

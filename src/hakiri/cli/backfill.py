@@ -11,6 +11,7 @@ from hakiri.cli.app import app_of
 from hakiri.cli.console import CYAN, GREEN, RED, YELLOW
 from hakiri.cli.frame import AsJson, examples, group_door
 from hakiri.cli.operating import (
+    COMFORT,
     AsWhom,
     PipelineArgument,
     brief_count,
@@ -182,8 +183,8 @@ def _show(console: Console, rows: Sequence[PlannedChunkRow]) -> None:
         console,
         [
             Column(title="chunk", cells=cells(lambda row: str(row.chunk)), is_number=True),
-            Column(title="table", cells=cells(lambda row: row.table), worth=60, may_shorten=True),
-            Column(title="reads", cells=cells(lambda row: row.reads), may_shorten=True),
+            Column(title="table", cells=cells(lambda row: row.table), worth=60),
+            Column(title="reads", cells=cells(lambda row: row.reads), comfort=COMFORT),
             Column(title="status", cells=cells(_status_cell), styles=_STATUS_STYLES),
             Column(title="tries", cells=cells(lambda row: str(row.attempts)), is_number=True, worth=70),
             Column(
@@ -198,7 +199,7 @@ def _show(console: Console, rows: Sequence[PlannedChunkRow]) -> None:
                 is_number=True,
                 worth=80,
             ),
-            Column(title="because", cells=cells(_why), worth=50, may_shorten=True),
+            Column(title="because", cells=cells(_why), worth=85, comfort=20),
         ],
     )
 

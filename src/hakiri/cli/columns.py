@@ -24,15 +24,16 @@ FEWEST_CELLS = 16
 class Column:
     """One fact of every row; it is left out if no row has it.
 
-    A column that is not worth `ALWAYS` is left out where there is no room, those that are worth least first.
-    `styles` has the colours of some texts.
+    Where there is no room, cells are cut down to the `comfort` of their column, then columns that are not
+    worth `ALWAYS` are left out, those that are worth least first; if that is not enough, the others are cut
+    further. A column without comfort is never cut. `styles` has the colours of some texts.
     """
 
     title: str
     cells: Sequence[str]
     worth: int = ALWAYS
     is_number: bool = False
-    may_shorten: bool = False
+    comfort: int | None = None
     styles: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -80,22 +81,22 @@ def clip(console: Console, text: str) -> str:
 
 
 def _fitted(columns: list[Column], width: int, signs: Signs) -> list[Column]:
-    """The columns in so many cells: shortened where that is enough, else without some of them."""
-    while _width(columns) > width:
-        narrowed = [_narrowed(each, _width(columns) - width, signs) for each in columns]
+    """The columns in so many cells: cut a little where that is enough, else without some of them."""
+    while True:
+        narrowed = [_narrowed(each, _width(columns) - width, each.comfort, signs) for each in columns]
         if _width(narrowed) <= width:
             return narrowed
-        least = min(columns, key=lambda each: each.worth, default=None)
-        if least is None or least.worth == ALWAYS:
-            return narrowed
+        least = min(columns, key=lambda each: each.worth)
+        if least.worth == ALWAYS:
+            return [_narrowed(each, _width(narrowed) - width, FEWEST_CELLS, signs) for each in narrowed]
         columns = [each for each in columns if each is not least]
-    return columns
 
 
-def _narrowed(column: Column, cells_too_many: int, signs: Signs) -> Column:
-    if not column.may_shorten:
+def _narrowed(column: Column, cells_too_many: int, fewest: int | None, signs: Signs) -> Column:
+    """The column with so many cells less, but not below those that it needs."""
+    if column.comfort is None or fewest is None or cells_too_many <= 0:
         return column
-    cells = max(column.width - cells_too_many, FEWEST_CELLS)
+    cells = max(column.width - cells_too_many, fewest)
     return replace(column, cells=[shortened(cell, cells, signs) for cell in column.cells])
 
 

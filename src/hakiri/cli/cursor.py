@@ -11,6 +11,7 @@ import typer
 from hakiri.cli.app import app_of
 from hakiri.cli.frame import AsJson, examples, group_door
 from hakiri.cli.operating import (
+    COMFORT,
     AsWhom,
     PipelineArgument,
     desk_of,
@@ -19,6 +20,7 @@ from hakiri.cli.operating import (
     show_pieces,
 )
 from hakiri.core.errors import UsageError
+from hakiri.core.grammar.text import shortened
 
 if TYPE_CHECKING:
     from hakiri.catalog import Catalog
@@ -178,9 +180,9 @@ def log(
 def _parsed(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError as error:
+    except json.JSONDecodeError as error:
         raise UsageError(
-            f"the cursor is not JSON: {error}".lower(),
+            f"the cursor is not JSON: {error.msg.lower()} at position {error.pos + 1} of `{shortened(text)}`",
             hint="""write it like '{"id": 12834782}', in single quotes""",
         ) from error
 
@@ -244,8 +246,11 @@ def _show_cursors(console: Console, rows: Sequence[CursorRow]) -> None:
     print_columns(
         console,
         [
-            Column(title="stream", cells=[row.stream for row in rows], may_shorten=True),
-            Column(title="cursor", cells=[_cursor_words(row.cursor) for row in rows]),
+            Column(title="stream", cells=[row.stream for row in rows], comfort=COMFORT),
+            Column(
+                title="cursor",
+                cells=[_cursor_words(row.cursor) if row.updated_at else "none yet" for row in rows],
+            ),
             Column(
                 title="since",
                 cells=["" if row.updated_at is None else moment_words(row.updated_at) for row in rows],
@@ -332,7 +337,7 @@ def _change_words(entry: AuditRow) -> str:
         case "cursor", after:
             return f"{_cursor_words(entry.before)} -> {_cursor_words(after)}"
         case "rewind", list():
-            return f"chunks {_listed(entry.before)} give way to {_listed(entry.after)}"
+            return f"chunks {_listed(entry.before)} -> {_listed(entry.after)}"
         case "rewind", {"pieces": list(pieces)}:
             return f"{counted(len(pieces), 'chunk')} more"
         case "rewind", {"chunks": list(chunks)}:

@@ -33,6 +33,8 @@ AsWhom = Annotated[
         "--as", metavar="WHO", help="Who decides: a name, or `agent:<id>`. Default: your login name."
     ),
 ]
+# What a predicate takes that is readable, on a screen that has not room for all of it.
+COMFORT = 44
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 _TWO_DIGITS = 100
 _FEW_SECONDS = 10
@@ -215,7 +217,7 @@ def show_pieces(console: Console, rows: Sequence[PieceRow]) -> None:
         console,
         [
             Column(title="chunk", cells=[str(row.chunk) for row in rows], is_number=True),
-            Column(title="table", cells=[row.table for row in rows], may_shorten=True),
-            Column(title="reads", cells=[row.reads for row in rows], may_shorten=True),
+            Column(title="table", cells=[row.table for row in rows]),
+            Column(title="reads", cells=[row.reads for row in rows], comfort=COMFORT),
         ],
     )

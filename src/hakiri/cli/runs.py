@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hakiri.cli.app import app_of
-from hakiri.cli.console import CYAN, GREEN, RED, YELLOW
+from hakiri.cli.console import BOLD, CYAN, GREEN, RED, YELLOW
 from hakiri.cli.frame import AsJson, Door, Group, examples
 from hakiri.cli.operating import (
+    COMFORT,
     brief_count,
     brief_time,
     desk_of,
@@ -31,9 +32,10 @@ if TYPE_CHECKING:
     from hakiri.store.manifests import Counts
 
 MOST_SHOWN_CHUNKS = 100
-MOST_SLOW_CHUNKS = 5
+MOST_SLOW_CHUNKS = 3
 STATUS_STYLES = {"success": GREEN, "running": CYAN, "partial": YELLOW, "failed": RED}
 _DEFAULT = "list"
+_UNDER = " " * 10
 
 
 class _RunsGroup(Group):
@@ -145,24 +147,29 @@ def run_facts(runs: Sequence[Run]) -> tuple[RunFacts, ...]:
 
 
 def _show_list(console: Console, runs: Sequence[RunFacts]) -> None:
-    from hakiri.cli.columns import Column, print_columns
+    from hakiri.cli.board.parts import WIDEST_NAME
+    from hakiri.cli.columns import Column, clip, column_lines
 
     def cells(fact: Callable[[RunFacts], str]) -> list[str]:
         return [fact(run) for run in runs]
 
-    print_columns(
+    titles, *lines = column_lines(
         console,
         [
             Column(title="run", cells=cells(lambda run: run.short)),
-            Column(title="pipeline", cells=cells(lambda run: run.pipeline), may_shorten=True),
+            Column(title="pipeline", cells=cells(lambda run: run.pipeline), comfort=WIDEST_NAME),
             Column(title="status", cells=cells(lambda run: run.status), styles=STATUS_STYLES),
             Column(title="started (UTC)", cells=cells(lambda run: moment_words(run.started_at)[:16])),
             Column(title="took", cells=cells(_took), is_number=True, worth=80),
             Column(title="rows", cells=cells(lambda run: _count(run.rows)), is_number=True, worth=90),
             Column(title="bytes", cells=cells(lambda run: _size(run.bytes)), is_number=True, worth=60),
-            Column(title="error", cells=cells(lambda run: run.error_kind or ""), may_shorten=True),
         ],
     )
+    console.print(titles)
+    for run, line in zip(runs, lines, strict=True):
+        console.print(line)
+        if run.error_kind is not None:
+            console.print(clip(console, f"{_UNDER}{_error_words(run)}"))
 
 
 def _show_run(console: Console, report: RunReport) -> None:
@@ -170,18 +177,17 @@ def _show_run(console: Console, report: RunReport) -> None:
     from hakiri.cli.columns import width_of
 
     run = report.run
-    status = console.highlighted(run.status, STATUS_STYLES.get(run.status, ""))
+    style = STATUS_STYLES.get(run.status)
+    status = console.highlighted(run.status, style) if style else run.status
     took = "" if run.seconds is None else f" after {brief_time(run.seconds)}"
-    error = f"{run.error_kind or 'unknown'}: {run.error_message or ''}".removesuffix(": ")
+    console.print(f"{console.highlighted(run.run, BOLD)}  {status}{took}")
     print_facts(
         console,
         [
-            ("run", run.run),
             ("pipeline", run.pipeline),
-            ("status", f"{status}{took}"),
             ("started", f"{moment_words(run.started_at)} on {run.node}"),
             ("rows", _rows_words(report)),
-            ("error", error if run.error_kind or run.error_message else ""),
+            ("error", _error_words(run)),
             ("slowest", _slow_words(report.slowest)),
             ("trace", run.trace or ""),
             ("", report.trace_file or ""),
@@ -218,8 +224,8 @@ def _show_chunks(console: Console, chunks: Sequence[RunChunkRow]) -> None:
         console,
         [
             Column(title="chunk", cells=cells(lambda chunk: str(chunk.chunk)), is_number=True),
-            Column(title="table", cells=cells(lambda chunk: chunk.table), worth=50, may_shorten=True),
-            Column(title="reads", cells=cells(lambda chunk: chunk.reads), may_shorten=True),
+            Column(title="table", cells=cells(lambda chunk: chunk.table), worth=50),
+            Column(title="reads", cells=cells(lambda chunk: chunk.reads), comfort=COMFORT),
             Column(
                 title="status", cells=cells(lambda chunk: chunk.status), styles={"done": GREEN, "failed": RED}
             ),
@@ -236,8 +242,7 @@ def _show_chunks(console: Console, chunks: Sequence[RunChunkRow]) -> None:
     for chunk, line in zip(chunks, lines, strict=True):
         console.print(line)
         if chunk.error_kind is not None:
-            told = f"{chunk.error_kind}: {chunk.error_message}"
-            for more in wrapped(told, width_of(console), first="       ", rest="       "):
+            for more in wrapped(_error_words(chunk), width_of(console), first=_UNDER, rest=_UNDER):
                 console.print(more)
 
 
@@ -261,6 +266,10 @@ def _slow_words(slowest: Sequence[SlowChunk]) -> str:
         waited = f" ({brief_time(slow.wait_seconds)} of it waiting)" if slow.wait_seconds else ""
         words.append(f"chunk {slow.chunk} {brief_time(slow.seconds)}{waited}")
     return ", ".join(words)
+
+
+def _error_words(each: RunFacts | RunChunkRow) -> str:
+    return ": ".join(filter(None, [each.error_kind, each.error_message]))
 
 
 def _took(each: RunFacts | RunChunkRow) -> str:

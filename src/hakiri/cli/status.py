@@ -131,6 +131,7 @@ def _lines(desk: Desk, pipeline_id: str | None) -> list[str]:
 
 
 def _table(console: Console, standings: Sequence[Standing], now: datetime) -> list[str]:
+    from hakiri.cli.board.parts import WIDEST_NAME
     from hakiri.cli.columns import Column, column_lines
 
     def cells(fact: Callable[[Standing], str]) -> list[str]:
@@ -140,13 +141,13 @@ def _table(console: Console, standings: Sequence[Standing], now: datetime) -> li
         console,
         [
             Column(title="state", cells=cells(lambda each: each.light), styles=_LIGHTS),
-            Column(title="pipeline", cells=cells(lambda each: each.status.pipeline_id), may_shorten=True),
-            Column(title="phase", cells=cells(_phase), worth=60),
+            Column(title="pipeline", cells=cells(lambda each: each.status.pipeline_id), comfort=WIDEST_NAME),
+            Column(title="phase", cells=cells(_phase), worth=75),
             Column(title="chunks", cells=cells(_chunk_cell), is_number=True),
             Column(title="rows", cells=cells(_rows_cell), is_number=True, worth=50),
-            Column(title="rows/s", cells=cells(_rate_cell), is_number=True, worth=70),
+            Column(title="rows/s", cells=cells(_rate_cell), is_number=True, worth=55),
             Column(title="left", cells=cells(_left_cell), is_number=True, worth=90),
-            Column(title="last run", cells=cells(lambda each: _last_cell(each, now)), worth=80),
+            Column(title="last run", cells=cells(lambda each: _last_cell(each, now)), worth=60),
         ],
     )
 
@@ -202,14 +203,13 @@ def _trouble(console: Console, standing: Standing, now: datetime) -> list[str]:
 
 
 def _ways_on(standing: Standing) -> list[str]:
-    from hakiri.cli.board.words import counted
-
     pipeline, failed = standing.status.pipeline_id, standing.status.chunks.failed
     if standing.is_changed_since_failure:
         return [f"  hakiri apply {pipeline}  tries it as it is in the manifest now"]
     ways = [(f"hakiri retry {pipeline}", "try again")]
     if failed:
-        ways.append((f"hakiri skip {pipeline}", f"leave out the {counted(failed, 'chunk')} that failed"))
+        what = "the chunk" if failed == 1 else f"the {failed:,} chunks"
+        ways.append((f"hakiri skip {pipeline}", f"leave out {what} that failed"))
     widest = max(len(command) for command, _ in ways)
     return [f"  {command:<{widest}}  {what}" for command, what in ways]
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hakiri.catalog.contract.pipelines import Phase
+from hakiri.catalog.contract.runs import Run, RunStatus
 from hakiri.core.ids import PipelineId
 from hakiri.pipelines.applied import spec_hash
 from hakiri.pipelines.chunks.due import is_due
@@ -15,6 +17,10 @@ from hakiri.pipelines.chunks.due import is_due
 if TYPE_CHECKING:
     from hakiri.catalog import Catalog
     from hakiri.manifest import PipelineSpec
+
+# What is recorded of a run whose process is gone.
+ABANDONED = "abandoned"
+_LATEST_RUNS = 10
 
 
 class Need(StrEnum):
@@ -45,13 +51,17 @@ def need_of(catalog: Catalog, spec: PipelineSpec, root: Path, now: datetime) -> 
     if state is None or (state.phase is Phase.PLANNING and applied is None):
         return Need.NEW
     tally = catalog.chunks.tally(pipeline)
-    if applied is None or state.phase is not Phase.STREAMING or tally.pending or tally.running:
+    # A failed chunk is settled with the failure that it caused, or somebody died before he could tell.
+    unfinished = tally.pending + tally.running + tally.failed
+    runs = catalog.runs.latest(pipeline, limit=_LATEST_RUNS)
+    if applied is None or state.phase is not Phase.STREAMING or unfinished or _was_cut_off(runs):
         return Need.UNFINISHED
     if applied.spec_hash != current or applied.retired_at is not None:
         return Need.CHANGED
-    latest = catalog.runs.latest(pipeline, limit=1)
-    return (
-        Need.DUE
-        if is_due(spec.schedule, latest[0].started_at if latest else None, now, UTC)
-        else Need.NOTHING
-    )
+    return Need.DUE if is_due(spec.schedule, runs[0].started_at if runs else None, now, UTC) else Need.NOTHING
+
+
+def _was_cut_off(runs: Sequence[Run]) -> bool:
+    """Whether the last run that did anything never came to its end, so that its views may be missing."""
+    last = next((run for run in runs if run.status is not RunStatus.SKIPPED), None)
+    return last is not None and (not last.status.has_ended or last.error_kind == ABANDONED)

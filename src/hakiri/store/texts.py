@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -63,34 +64,42 @@ def _plains(column: pa.Array) -> list[Any]:
     kind = column.type
     if pa.types.is_struct(kind):
         names = [field.name for field in kind.fields]
-        rows = zip(*(_plains(child) for child in column.flatten()), strict=True)
+        rows = zip(*(_plains(column.field(number)) for number in range(len(names))), strict=True)
         return [
             {name: value for name, value in zip(names, row, strict=True) if value is not None} if ok else None
             for row, ok in zip(rows, column.is_valid().to_pylist(), strict=True)
         ]
     if pa.types.is_map(kind):
-        lists = column.cast(pa.list_(pa.struct([kind.key_field, kind.item_field])))
-        keys, values = (_plains(child) for child in lists.flatten().flatten())
-        pairs = _cut([list(pair) for pair in zip(keys, values, strict=True)], lists)
+        pairs = zip(_plains(_held(column, column.keys)), _plains(_held(column, column.items)), strict=True)
         return [
-            None if each is None else sorted(each, key=lambda pair: _key_order(pair[0])) for each in pairs
+            None if each is None else sorted(each, key=lambda pair: _key_order(pair[0]))
+            for each in _cut([list(pair) for pair in pairs], column)
         ]
     if pa.types.is_nested(kind):
-        return _cut(_plains(column.flatten()), column)
+        lists = column if pa.types.is_list(kind) else column.cast(pa.list_(kind.value_field))
+        return _cut(_plains(_held(lists, lists.values)), lists)
     if is_bytes(kind):
         return [None if value is None else value.hex() for value in column.to_pylist()]
     plain: list[Any] = value_texts(column)[0].to_pylist()
     return plain
 
 
+def _held(column: pa.Array, values: pa.Array) -> pa.Array:
+    """Those of the values that the lists of a column hold: it may be a slice of one with more.
+
+    Arrow's own `flatten` gives columns of nulls in nested values the wrong length, and then aborts.
+    """
+    first, last = column.offsets[0].as_py(), column.offsets[-1].as_py()
+    return values.slice(first, last - first)
+
+
 def _cut(values: list[Any], column: pa.Array) -> list[list[Any] | None]:
     """The values of all lists of a column, list by list."""
-    cut: list[list[Any] | None] = []
-    start = 0
-    for length in pc.list_value_length(column).to_pylist():
-        cut.append(None if length is None else values[start : start + length])
-        start += length or 0
-    return cut
+    offsets = (column.offsets.to_numpy() - column.offsets[0].as_py()).tolist()
+    return [
+        values[start:end] if ok else None
+        for (start, end), ok in zip(pairwise(offsets), column.is_valid().to_pylist(), strict=True)
+    ]
 
 
 def _key_order(key: Any) -> str:

@@ -1,29 +1,93 @@
-from __future__ import annotations
-from typing import TYPE_CHECKING
-from pathlib import Path
-import pytest, time
-from tests.support.printed import PROJECT, printed
-from tests.support.github_api import GithubApi, Repository, at
-from tests.support.shopify_api import ShopifyApi, order, customer, product
-from hakiri.store.reading import open_reader
-from hakiri.store.layout import StoreLayout
-pytestmark = pytest.mark.spark
+"""The pipelines that the document prints, run as they stand there against services on loopback."""
 
-def test_x(hakiri, tmp_path, monkeypatch):
-    repo = Repository(name="OpenHackersClub/gctrl")
-    for n in range(1, 250):
-        if n % 3: repo.add_issue(n, seconds=n*3600*20)
-        else: repo.add_pull_request(n, seconds=n*3600*20)
-    for n in range(1, 40): repo.add_comment(n, seconds=n*86400)
-    shop = ShopifyApi(token="shpat_x")
-    shop.add("orders", *(order(n, seconds=n*86400) for n in range(1,300)))
-    shop.add("customers", *(customer(n, seconds=n*86400) for n in range(1,20)))
-    shop.add("products", *(product(n, seconds=n*86400) for n in range(1,30)))
-    monkeypatch.setenv("SHOPIFY_TOKEN", "shpat_x")
-    with GithubApi(repo) as api, shop:
-        (tmp_path/"hakiri.toml").write_text(printed(PROJECT, github=api.url, shopify=shop.url))
-        for args in (["plan"], ["apply"], ["apply"], ["plan"], ["run", "github-issues"], ["run", "shopify-orders"]):
-            t = time.time(); a, b = len(api.calls), len(shop.calls)
-            o = hakiri(*args)
-            print(args, o.code, round(time.time()-t,1), len(api.calls)-a, len(shop.calls)-b); print(o.out); print(o.err)
-        for c in shop.calls: print(c.at, c.path, c.params)
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.support.github_api import GithubApi, at
+from tests.support.printed import AS_JSON, PROJECT, printed
+from tests.support.services import (
+    SHOP_TOKEN,
+    asked_for,
+    busy_repository,
+    busy_shop,
+    days_ago,
+    github_rows,
+    shopify_rows,
+)
+from tests.support.shopify_api import order
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Run
+    from tests.pipelines.document.conftest import Query
+
+pytestmark = pytest.mark.spark
+REPOSITORY = "OpenHackersClub/gctrl"
+
+
+def stored(query: Query, table: str, *more: str) -> list[tuple[Any, ...]]:
+    return query(f"SELECT {', '.join(('id', 'updated_at', *more))} FROM {table} ORDER BY id")
+
+
+@pytest.mark.spec("HP-034", "HP-038", "HP-051", "HP-059", "HP-102")
+def test_hakiri_toml_runs_from_nothing_to_streaming_and_then_pulls_the_delta(
+    hakiri: Run, query: Query, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOPIFY_TOKEN", SHOP_TOKEN)
+    repository, shop = busy_repository(REPOSITORY), busy_shop()
+    with GithubApi(repository) as github, shop:
+        (tmp_path / "hakiri.toml").write_text(printed(PROJECT, github=github.url, shopify=shop.url))
+
+        applied = hakiri("apply", "--json")
+
+        assert (applied.code, [row["phase"] for row in applied.data["pipelines"]]) == (0, ["streaming"] * 2)
+        for table, rows in github_rows(repository).items():
+            assert stored(query, table, '"user".login') == rows
+        for table, rows in shopify_rows(shop).items():
+            assert stored(query, table) == rows
+
+        calls = len(github.calls) + len(shop.calls)
+        again = hakiri("apply")
+
+        assert (again.code, again.out) == (0, "Nothing to do: 2 pipelines are up to date.\n")
+        assert len(github.calls) + len(shop.calls) == calls
+
+        before, now = max(github_rows(repository)["github_issues"]), days_ago(0)
+        repository.touch(1, seconds=now)
+        repository.add_comment(500, seconds=now)
+        shop.add("orders", order(7, seconds=now), order(9_000, seconds=now))
+        seen = len(github.calls)
+        pulled = [hakiri("run", pipeline, "--json") for pipeline in ("github-issues", "shopify-orders")]
+
+        assert [(each.code, each.data["pipelines"][0]["rows"]) for each in pulled] == [(0, 2), (0, 2)]
+        (asked,) = asked_for(github.calls[seen:], "issues")[-1:]
+        assert asked.params["since"] >= at(days_ago(2))
+        assert before[1] < at(now)
+        for table, rows in github_rows(repository).items():
+            assert stored(query, table, '"user".login') == rows
+        assert stored(query, "shopify_orders") == shopify_rows(shop)["shopify_orders"]
+
+
+@pytest.mark.spec("HP-001", "HP-042")
+def test_the_json_form_is_the_same_pipeline_so_that_nothing_is_to_do_after_moving_to_it(
+    hakiri: Run, query: Query, tmp_path: Path
+) -> None:
+    repository = busy_repository(REPOSITORY, days=6)
+    with GithubApi(repository) as github:
+        (tmp_path / "hakiri.toml").write_text('[project]\nname = "openhackers-warehouse"\n')
+        (tmp_path / "pipelines").mkdir()
+        (tmp_path / "pipelines" / "github-issues.json").write_text(printed(AS_JSON, github=github.url))
+
+        applied = hakiri("apply", "github-issues")
+
+        assert applied.code == 0, applied.err
+        for table, rows in github_rows(repository).items():
+            assert stored(query, table, '"user".login') == rows
+
+        toml = printed(PROJECT, github=github.url).partition("[[pipeline]]\nid = \"shopify-orders\"")[0]
+        (tmp_path / "hakiri.toml").write_text(toml)
+        (tmp_path / "pipelines" / "github-issues.json").unlink()
+
+        assert hakiri("plan", "--offline").out == "Plan for openhackers-warehouse: 1 up to date.\n"

@@ -97,14 +97,15 @@ def stream_again(chunks: Sequence[Chunk], *, table: TableName) -> Again:
         return Again(table=table, beside=(first,) if done else (), set_aside=waiting if done else ())
     growing = tuple(chunk.chunk for chunk in done if Piece.parse(chunk.predicate).is_open)
     edge = _open_window(chunks)
-    is_edge_skipped = edge is not None and edge.status is ChunkStatus.SKIPPED and not growing
-    closed_and_skipped = [c.chunk for c in chunks if c.status is ChunkStatus.SKIPPED and _is_closed(c)]
+    skipped = [chunk for chunk in chunks if chunk.status is ChunkStatus.SKIPPED]
     return Again(
         table=table,
         copied=tuple(chunk.chunk for chunk in done if _is_closed(chunk)),
         replaced={growing: (Piece.parse(edge.predicate),)} if growing and edge is not None else {},
-        reopened=tuple(closed_and_skipped + ([edge.chunk] if is_edge_skipped and edge else [])),
-        set_aside=waiting if growing else (),
+        reopened=tuple(
+            chunk.chunk for chunk in skipped if _is_closed(chunk) or (chunk == edge and not growing)
+        ),
+        set_aside=tuple(each for each in waiting if growing or edge is None or each != edge.chunk),
     )
 
 

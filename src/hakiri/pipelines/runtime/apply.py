@@ -15,7 +15,7 @@ from hakiri.manifest import PipelineSpec
 from hakiri.pipelines.asking import with_news
 from hakiri.pipelines.errors import LeaseHeldElsewhere, WaitsForDecision
 from hakiri.pipelines.events import Published
-from hakiri.pipelines.needs import Need, need_of
+from hakiri.pipelines.needs import ABANDONED, Need, need_of
 from hakiri.pipelines.runtime.ground import Ground
 from hakiri.pipelines.runtime.keeper import LeaseKeeper
 from hakiri.pipelines.runtime.nodes import bury_dead_nodes, known_node
@@ -110,7 +110,7 @@ def bury(ground: Ground, node: NodeId) -> None:
     for run in ground.catalog.queue.release_node(node, now):
         outcome = RunOutcome(
             status=RunStatus.FAILED,
-            error_kind="abandoned",
+            error_kind=ABANDONED,
             error_message=f"the process of node `{node}` is gone",
         )
         ground.catalog.runs.end(run, outcome, now)

@@ -23,6 +23,8 @@ from hakiri.store.reading import VisibleFiles, visible_files
 JOBS_AT_ONCE = 2
 # How many chunks one process works on at once when nobody says, joined ones included.
 CHUNKS_AT_ONCE = 64
+# How many rows of a source that is walked by its own tokens make one chunk.
+SEGMENT_ROWS = 100_000
 
 
 class Stop:
@@ -71,6 +73,7 @@ class Ground:
     trace_of: Callable[[RunId], str | None] = _untraced
     chunks_at_once: int = CHUNKS_AT_ONCE
     jobs_at_once: int = JOBS_AT_ONCE
+    segment_rows: int = SEGMENT_ROWS
     stop: Stop = field(default_factory=Stop)
 
     @property

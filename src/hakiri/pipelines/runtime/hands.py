@@ -31,8 +31,6 @@ from hakiri.store.manifests import AttemptManifest, Counts
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
 
-# How many rows of a source that is walked by its own tokens make one chunk.
-SEGMENT_ROWS = 100_000
 # How far back a chunk of the same stream is looked for, to see whether anything has changed.
 _LOOK_BACK = 50
 
@@ -120,7 +118,7 @@ class TableHands:
             table=self.work_on.table.name,
             incremental=self.work_on.cursor,
             schema=self.work_on.table.schema,
-            limit=SEGMENT_ROWS if self._is_limited else None,
+            limit=self.ground.segment_rows if self._is_limited else None,
         )
         folder = self.ground.layout.attempt_folder(
             table=attempt.table,

@@ -26,6 +26,7 @@ class Publishing:
         self._reached = reached
         self._told = told
         self._changed: set[TableName] = set()
+        self._marks = self._marks_done = 0
         self._wake = threading.Condition()
         self._is_ending = False
         self._failure: BaseException | None = None
@@ -40,7 +41,7 @@ class Publishing:
     ) -> None:
         with self._wake:
             self._is_ending = True
-            self._wake.notify()
+            self._wake.notify_all()
         self._thread.join()
         if self._failure is not None and error is None:
             raise self._failure
@@ -49,7 +50,14 @@ class Publishing:
         """These tables have changed in the catalog."""
         with self._wake:
             self._changed.update(tables)
-            self._wake.notify()
+            self._marks += 1
+            self._wake.notify_all()
+
+    def wait(self) -> None:
+        """Wait until readers see whatever was marked before, or it is known that they cannot."""
+        with self._wake:
+            marks = self._marks
+            self._wake.wait_for(lambda: self._marks_done >= marks or self._failure is not None)
 
     def _work(self) -> None:
         while True:
@@ -58,7 +66,7 @@ class Publishing:
                     self._wake.wait()
                 if not self._changed:
                     return
-                tables = tuple(sorted(self._changed))
+                tables, marks = tuple(sorted(self._changed)), self._marks
                 self._changed.clear()
             try:
                 self._reached(Step.VIEWS_STARTED)
@@ -66,5 +74,10 @@ class Publishing:
                 self._reached(Step.VIEWS_PUBLISHED)
                 self._told(tables)
             except BaseException as error:
-                self._failure = error  # raised where the block ends; views can be derived again at any time
+                with self._wake:
+                    self._failure = error  # raised where the block ends; views can be derived again any time
+                    self._wake.notify_all()
                 return
+            with self._wake:
+                self._marks_done = marks
+                self._wake.notify_all()

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hakiri.catalog.contract.chunks import ChunkTally
+from hakiri.catalog.contract.chunks import ChunkStatus, ChunkTally
 from hakiri.catalog.contract.pipelines import Decision, Failure, Phase
 from hakiri.catalog.contract.runs import Run, RunOutcome, RunStatus, StartedRun
 from hakiri.catalog.errors import LeaseLost
 from hakiri.core.errors import HakiriError
-from hakiri.core.ids import PipelineId
+from hakiri.core.ids import PipelineId, TableName
 from hakiri.manifest import PipelineSpec
 from hakiri.pipelines.applied import applied_text, spec_hash
 from hakiri.pipelines.chunks.due import sla_in_force
@@ -94,6 +94,8 @@ class PipelineRun:
         """Run it. What goes wrong with the pipeline is in the result; anything else is raised."""
         ground = self.ground
         started = self._start()
+        # Whoever died after a commit may not have come to publishing it.
+        self.shop.publishing.mark(TableName(self.spec.store_name(table)) for table in self.spec.tables)
         began = ground.clock.monotonic()
         tally = RunTally(ground.clock)
         error: HakiriError | None = None
@@ -114,6 +116,8 @@ class PipelineRun:
                 ground.catalog.leases.release(started.lease)
         if error is not None and not isinstance(error, LeaseLost):
             self._fail(started, error)
+        # A run that has ended is looked after by nobody, so its views are there before.
+        self.shop.publishing.wait()
         run = self._end(started, status, tally, began, error)
         state = ground.catalog.pipelines.get(self.pipeline)
         return RunResult(
@@ -155,10 +159,14 @@ class PipelineRun:
 
     def _settle_edited(self) -> None:
         """Whoever edited a pipeline that failed, or its transform, has decided to try again."""
-        ground = self.ground
-        state = ground.catalog.pipelines.get(self.pipeline)
+        catalog, now = self.ground.catalog, self.ground.clock.now()
+        state = catalog.pipelines.get(self.pipeline)
         if state is not None and state.failure is not None:
-            ground.catalog.pipelines.decide(self.pipeline, Decision.RETRY, "auto", ground.clock.now())
+            catalog.pipelines.decide(self.pipeline, Decision.RETRY, "auto", now)
+        elif catalog.chunks.tally(self.pipeline).failed:
+            # Somebody died between giving up a chunk and telling why: there is nothing to decide about.
+            failed = catalog.chunks.page(self.pipeline, status=ChunkStatus.FAILED)
+            catalog.chunks.reopen(self.pipeline, [chunk.chunk for chunk in failed], now)
 
     def _start(self) -> StartedRun:
         ground = self.ground

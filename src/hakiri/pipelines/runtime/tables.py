@@ -14,8 +14,9 @@ from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import PipelineId, TableName
 from hakiri.pipelines.chunks.knobs import Knobs, knobs_in_force
 from hakiri.pipelines.chunks.planning import TableFacts
+from hakiri.pipelines.deciding import decided
 from hakiri.pipelines.errors import HiddenColumn, OpColumnDropped
-from hakiri.pipelines.evolution import ContractMode, Evolution, TableShape, evolve, incoming_shape
+from hakiri.pipelines.evolution import Evolution, TableShape, incoming_shape, shape_of
 from hakiri.pipelines.expectations import compile_expectations
 from hakiri.pipelines.inputs import empty_input, reference_frames
 from hakiri.pipelines.refusals import note_refusal
@@ -25,7 +26,7 @@ from hakiri.sources.bridge.schemas import arrow_schema, spark_schema
 from hakiri.sources.contract import EXTRA_COLUMN, OP_COLUMN, Extent, Hint, Table
 from hakiri.sources.reading import OpenSource
 from hakiri.store.rows import HIDDEN, REASON
-from hakiri.store.schemas import fingerprint, schema_from, schema_text
+from hakiri.store.schemas import fingerprint, schema_text
 from hakiri.store.writing import BadRows, Shape
 from hakiri.transforms import failed_step, fresh_artifacts, stored_plans, transformed
 
@@ -97,13 +98,6 @@ class TableWork:
         )
 
 
-def stored_shape(schema: TableSchema | None) -> TableShape | None:
-    """What the catalog has of a table, as a shape."""
-    if schema is None:
-        return None
-    return TableShape(schema=schema_from(schema.arrow_schema), primary_key=schema.primary_key)
-
-
 def prepare_table(
     ground: Ground, spec: PipelineSpec, source: OpenSource, table: TableSpec, plans: Sequence[Relation]
 ) -> TableWork:
@@ -116,10 +110,9 @@ def prepare_table(
     found = source.table(spec.source_name(table), place)
     hint = source.connector.backfill_hint(found.name)
     stored = ground.catalog.schemas.current(store)
-    before = stored_shape(stored)
-    if found.is_open and before is not None and not plans:
+    if found.is_open and stored is not None and not plans:
         # Columns that this sample did not show are still there, and rows may well have them.
-        found = with_known_columns(found, before.schema)
+        found = with_known_columns(found, shape_of(stored).schema)
     schema = _result_schema(ground, spec, found, plans) if plans else _spark_form(found)
     if OP_COLUMN in found.schema.names and OP_COLUMN not in schema.names:
         raise OpColumnDropped(spec.id, found.name)
@@ -127,7 +120,9 @@ def prepare_table(
     if hidden:
         raise HiddenColumn(spec.id, found.name, hidden[0])
     incoming = incoming_shape(schema, table, found.primary_key)
-    evolution = evolve(before, incoming, mode=ContractMode(table.contract), is_open=found.is_open)
+    evolution = decided(
+        stored, incoming, table, store=store, is_open=found.is_open, find_files=ground.find_files
+    )
     if evolution.is_refused:
         note_refusal(
             ground.catalog,
@@ -138,6 +133,9 @@ def prepare_table(
             now=ground.clock.now(),
         )
         raise evolution.error(store, spec.id)
+    if found.is_open and not plans:
+        # What the sample shows as a whole number may be stored as a fraction, and rows are read as that.
+        found = with_stored_types(found, evolution.shape.schema)
     cursor = spec.cursor_of(table) or (hint.cursor_field if hint.is_cursor else None)
     partitions = tuple(source.connector.partitions(found.name))
     return TableWork(
@@ -198,6 +196,13 @@ def with_known_columns(found: Table, known: pa.Schema) -> Table:
             fields.setdefault(field.name, pa.field(field.name, field.type))
     extra = [field for field in found.schema if field.name == EXTRA_COLUMN]
     return replace(found, schema=pa.schema([*fields.values(), *extra]))
+
+
+def with_stored_types(found: Table, stored: pa.Schema) -> Table:
+    """An open table whose columns are read as the types that they are stored as."""
+    types = {field.name: field.type for field in stored}
+    fields = [pa.field(field.name, types.get(field.name, field.type)) for field in found.schema]
+    return replace(found, schema=pa.schema(fields))
 
 
 def _kind(source: OpenSource, spec: PipelineSpec, table: TableSpec, found: Table, hint: Hint) -> CursorKind:

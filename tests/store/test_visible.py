@@ -1,0 +1,181 @@
+"""Which chunks a reader sees: the rule by examples, and against a slow but obvious model of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.store.test_manifests import MANIFEST
+from tests.store.workshop import ORDERS, PIPELINE, Workshop
+
+from hakiri.catalog.contract.chunks import NewChunk
+from hakiri.core.cursors import CursorKind
+from hakiri.core.ids import ChunkId, PipelineId
+from hakiri.store.errors import UnreadableManifest
+from hakiri.store.visible import Landed, landed_from, visible
+
+OTHER = PipelineId("other")
+
+
+def landed(chunk: int, **said: object) -> Landed:
+    values = {
+        "pipeline": PIPELINE,
+        "superseded_by": None,
+        "seq": chunk,
+        "schema_version": 1,
+        "files": (f"{chunk}.parquet",),
+        "quarantine": (),
+    }
+    return Landed(chunk=ChunkId(chunk), **values | said)  # type: ignore[arg-type]
+
+
+def seen(*chunks: Landed, has_key: bool = False) -> list[int]:
+    return [int(one.chunk) for one in visible(chunks, has_key=has_key)]
+
+
+def test_with_a_key_all_that_ever_landed_is_read_in_the_order_of_the_claims() -> None:
+    chunks = [landed(1, seq=9, superseded_by=3), landed(2, seq=4, pass_number=1), landed(3, seq=7)]
+
+    assert seen(*chunks, has_key=True) == [2, 3, 1]
+
+
+def test_without_a_key_a_chunk_is_seen_until_one_in_its_place_landed() -> None:
+    old, new = landed(1, superseded_by=2), landed(2)
+
+    assert seen(old) == [1]
+    assert seen(old, new) == [2]
+
+
+def test_the_newest_that_landed_of_a_chunk_planned_anew_again_and_again_is_seen() -> None:
+    chunks = [landed(1, superseded_by=2), landed(2, superseded_by=3)]
+
+    assert seen(*chunks) == [2]
+    assert seen(*chunks, landed(3)) == [3]
+
+
+def test_chunks_of_other_pipelines_have_numbers_of_their_own() -> None:
+    assert seen(landed(1, superseded_by=2), landed(2, pipeline=OTHER)) == [1, 2]
+
+
+def test_a_reading_that_found_nothing_new_leaves_what_is_there() -> None:
+    chunks = [landed(1, superseded_by=2), landed(2, superseded_by=3, unchanged=True)]
+
+    assert seen(*chunks) == [1]
+    assert seen(*chunks, landed(3)) == [3]
+    assert seen(landed(1, pass_number=1, ends_pass=True), landed(2, pass_number=2, unchanged=True)) == [1]
+
+
+def test_only_the_newest_complete_pass_is_seen() -> None:
+    first = [landed(1, pass_number=1, pass_size=2), landed(2, pass_number=1, pass_size=2)]
+    second = [landed(3, pass_number=2, pass_size=2), landed(4, pass_number=2, pass_size=2)]
+
+    assert seen(*first, second[0]) == [1, 2]
+    assert seen(*first, *second) == [3, 4]
+
+
+def test_a_pass_of_unknown_size_is_complete_with_its_last_chunk() -> None:
+    first = [landed(1, pass_number=1), landed(2, pass_number=1, ends_pass=True)]
+
+    assert seen(*first, landed(3, pass_number=2)) == [1, 2]
+    assert seen(*first, landed(3, pass_number=2), landed(4, pass_number=2, ends_pass=True)) == [3, 4]
+
+
+def test_the_first_pass_is_seen_while_it_grows() -> None:
+    assert seen(landed(1, pass_number=1, pass_size=3), landed(2, pass_number=1, pass_size=3)) == [1, 2]
+
+
+def test_passes_of_two_pipelines_do_not_hide_each_other() -> None:
+    mine, theirs = landed(1, pass_number=1, ends_pass=True), landed(2, pass_number=9, ends_pass=True)
+
+    assert seen(mine, replace(theirs, pipeline=OTHER)) == [1, 2]
+
+
+def test_what_is_read_outside_of_passes_is_seen_beside_them() -> None:
+    assert seen(landed(1), landed(2, pass_number=1, ends_pass=True), landed(3)) == [1, 2, 3]
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[Landed]:
+    """Chunks of one pipeline, some planned anew, some of those done, in passes or not."""
+    found = []
+    for chunk in range(1, draw(st.integers(1, 8)) + 1):
+        number = draw(st.none() | st.integers(1, 3))
+        found.append(
+            landed(
+                chunk,
+                superseded_by=draw(st.none() | st.integers(chunk + 1, 9)),
+                pass_number=number,
+                pass_size=None if number is None else draw(st.none() | st.integers(1, 3)),
+                ends_pass=number is not None and draw(st.booleans()),
+                unchanged=draw(st.booleans()) and draw(st.booleans()),
+            )
+        )
+    return draw(st.permutations(found))
+
+
+def model(chunks: list[Landed]) -> set[int]:
+    """The rule of tables without a key, word by word."""
+    by_chunk = {one.chunk: one for one in chunks}
+
+    def later(one: Landed) -> list[Landed]:
+        follower = by_chunk.get(one.superseded_by or ChunkId(-1))
+        return [] if follower is None else [follower, *later(follower)]
+
+    current = [one for one in chunks if not one.unchanged and all(after.unchanged for after in later(one))]
+    of_pass = {n: [one for one in current if one.pass_number == n] for n in (1, 2, 3)}
+    begun = [n for n, members in of_pass.items() if members]
+    complete = [
+        n
+        for n in begun
+        if any(one.ends_pass for one in of_pass[n])
+        or any(one.pass_size == len(of_pass[n]) for one in of_pass[n])
+    ]
+    shown = max(complete) if complete else max(begun, default=None)
+    return {int(one.chunk) for one in current if one.pass_number in (None, shown)}
+
+
+@given(chunks=histories())
+def test_the_rule_holds_for_every_history(chunks: list[Landed]) -> None:
+    assert set(seen(*chunks)) == model(chunks)
+
+
+@given(chunks=histories())
+def test_with_a_key_only_what_brought_nothing_is_left_out(chunks: list[Landed]) -> None:
+    assert set(seen(*chunks, has_key=True)) == {int(one.chunk) for one in chunks if not one.unchanged}
+
+
+@given(chunks=histories(), data=st.data(), has_key=st.booleans())
+def test_the_order_in_which_chunks_are_listed_changes_nothing(
+    chunks: list[Landed], data: st.DataObject, has_key: bool
+) -> None:
+    again = data.draw(st.permutations(chunks))
+
+    assert visible(chunks, has_key=has_key) == visible(again, has_key=has_key)
+
+
+def test_a_row_of_the_catalog_is_read_with_its_manifest(workshop: Workshop) -> None:
+    workshop.catalog.pipelines.declare(PIPELINE, CursorKind.MONOTONIC, MANIFEST.ingested_at)
+    workshop.catalog.chunks.plan(
+        PIPELINE, "first", [NewChunk(table=ORDERS, predicate="{}")], MANIFEST.ingested_at
+    )
+    attempt = workshop.claim()
+    workshop.commit(attempt, MANIFEST, None)
+    (row,) = workshop.chunks()
+
+    one = landed_from(row)
+
+    place = "tables/orders/data/runs/0196be00-1/node-anna/chunk-47/attempt-2"
+    assert one == landed(
+        attempt.chunk,
+        seq=1001,
+        schema_version=3,
+        files=(f"{place}/part-00000.parquet",),
+        quarantine=(f"{place}/quarantine-00000.parquet",),
+        pass_number=5,
+        pass_size=2,
+        ends_pass=True,
+    )
+    with pytest.raises(UnreadableManifest, match="landed without one"):
+        landed_from(replace(row, manifest=None))

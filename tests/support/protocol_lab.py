@@ -1,0 +1,359 @@
+"""Crashes by the thousand: the whole runtime on small files and a real SQLite, with nothing left out but Spark.
+
+A lane is a process without threads in which everything is imported. For every try it forks a child that works
+on a store until it is killed, and has a judge, another process, look at what is left. After some tries a
+child may come to its end, the source has news, and it goes on. Some tries end by the power going out: then
+everything on the disk that was not synced is gone as well.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import shutil
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from functools import cache
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+from tests.support.crashes import UNHARMED, Kill, ended, forked, keep_disk_journal
+from tests.support.crashes_disk import Disk
+from tests.support.protocol_lab_judge import PIPELINE, Judge, Seen
+from tests.support.protocol_lab_mutants import MUTANTS
+from tests.support.protocol_lab_source import RECIPES, ListedConnector, Recipe, Source
+
+from hakiri.catalog import open_catalog
+from hakiri.catalog.contract.pipelines import Phase
+from hakiri.core.clock import SystemClock
+from hakiri.core.cursors import CursorKind
+from hakiri.core.ids import NodeId
+from hakiri.manifest import Project, load_project
+from hakiri.pipelines.runtime.apply import apply_project, run_now
+from hakiri.pipelines.runtime.ground import Ground
+from hakiri.pipelines.runtime.sessions import Sessions
+from hakiri.pipelines.runtime.steps import Step
+from hakiri.store.layout import StoreLayout
+
+ROUNDS = 2
+TRIES_A_ROUND = 5
+FIRST_ROWS = 20
+NEW_ROWS = 9
+LONGEST_LIFE_SECONDS = 0.12
+MOST_DISK_OPERATIONS = 150
+POWER_CUTS = 0.4
+LOOKS = 0.3
+# Who else keeps them: SQLite its own files, and of the locks of nodes nothing is asked after a restart.
+SPARED = ("meta.sqlite", "meta.sqlite-wal", "meta.sqlite-shm", "meta.sqlite-lock", "nodes")
+URL = "sqlite:///store/shop/meta.sqlite"
+MANIFEST = """[project]
+name = "shop"
+
+[context]
+path = "store"
+
+[[pipeline]]
+id = "p"
+source = { connector = "listed" }
+tables = ["items"]
+"""
+CONNECTOR = """from tests.support.protocol_lab_source import ListedConnector
+
+
+class Listed(ListedConnector):
+    pass
+"""
+
+
+class _Rows:
+    """What `mapInArrow` gives."""
+
+    def __init__(self, parts: int, work: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]) -> None:
+        self._parts, self._work = parts, work
+
+    def toArrow(self) -> pa.Table:  # noqa: N802 - Spark's name
+        ids = (iter([pa.RecordBatch.from_pydict({"id": [part]})]) for part in range(self._parts))
+        return pa.Table.from_batches([batch for each in ids for batch in self._work(each)])
+
+
+class _Range:
+    def __init__(self, parts: int) -> None:
+        self._parts = parts
+
+    def mapInArrow(self, work: Any, _schema: str) -> _Rows:  # noqa: N802 - Spark's name
+        return _Rows(self._parts, work)
+
+
+class SparkStandIn:
+    """Does in this thread what Spark does in tasks, for rows that nothing in the JVM has to touch."""
+
+    def range(self, _start: int, _end: int, _step: int, parts: int) -> _Range:
+        return _Range(parts)
+
+
+@dataclass(slots=True, kw_only=True)
+class Story:
+    """One store from its beginning on, through all its crashes."""
+
+    folder: Path
+    source: Source
+    project: Project
+    disk: Disk
+    mutant: str | None = None
+    tries: int = 0
+    lines: list[str] = field(default_factory=list)
+
+    @classmethod
+    def begin(cls, folder: Path, recipe: Recipe, catalog: Path, chance: Random) -> Story:
+        source = Source(recipe, folder / "reads.log")
+        source.grow(FIRST_ROWS, chance)
+        store = folder / "store" / "shop"
+        store.mkdir(parents=True)
+        shutil.copy(catalog, store / "meta.sqlite")
+        (folder / "connectors").mkdir()
+        (folder / "connectors" / "listed.py").write_text(CONNECTOR)
+        cap = recipe.parallelism
+        backfill = "" if cap is None else f"backfill = {{ parallelism = {cap} }}\n"
+        (folder / "hakiri.toml").write_text(f"{MANIFEST}{backfill}")
+        disk = Disk(store, folder / "journal", SPARED)
+        return cls(folder=folder, source=source, project=load_project(folder), disk=disk)
+
+    @property
+    def root(self) -> Path:
+        return self.disk.root
+
+    def child(self, kill: Kill, *, is_tick: bool) -> int:
+        """A process that works on the store, and dies as it is told to."""
+        self.tries += 1
+        self.lines.append(f"{'run' if is_tick else 'apply'} until {kill.name} {kill.count}")
+        return forked(lambda: self._work(kill, is_tick=is_tick), self.folder / "trouble")
+
+    def trouble(self) -> str:
+        path = self.folder / "trouble"
+        return path.read_text() if path.exists() else ""
+
+    def _work(self, kill: Kill, *, is_tick: bool) -> None:
+        ListedConnector.source = self.source
+        if self.mutant is not None:
+            MUTANTS[self.mutant]()
+        keep_disk_journal(self.disk.journal, self.root, kill)
+        with self._ground(kill) as ground:
+            if is_tick:
+                results = [run_now(ground, ground.project.pipeline(PIPELINE))]
+            else:
+                results = apply_project(ground)
+        for applied in results:
+            if applied.error is not None:
+                raise applied.error
+
+    @contextmanager
+    def _ground(self, kill: Kill) -> Iterator[Ground]:
+        clock = SystemClock()
+        spark: Any = SparkStandIn()
+        with (
+            open_catalog(URL, project="shop", base=self.folder, now=clock.now()) as catalog,
+            Sessions(lambda: nullcontext(spark)) as sessions,
+        ):
+            yield Ground(
+                project=self.project,
+                layout=StoreLayout(self.root),
+                catalog=catalog,
+                sessions=sessions,
+                node=NodeId(f"node-{self.tries}"),
+                env={},
+                clock=clock,
+                listen=lambda _: None,
+                reached=kill.reached(),
+                segment_rows=self.source.recipe.segment_rows,
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What the judge found, and how far the pipeline has come."""
+
+    broken: tuple[str, ...]
+    phase: Phase
+    is_planned: bool
+
+
+def judge_on_demand(asked: Connection) -> None:
+    """The judge's own process: it keeps the store of one story open, and answers until nobody asks."""
+    judge: Judge | None = None
+    looks: list[Seen | str] = []
+    while (question := asked.recv()) is not None:
+        name, *given = question
+        if name == "begin":
+            folder, root, source = given
+            if judge is not None:
+                judge.catalog.close()
+            catalog = open_catalog(URL, project="shop", base=folder, now=SystemClock().now())
+            judge, looks = Judge(root=root, catalog=catalog, source=source), []
+            continue
+        assert judge is not None
+        if name == "look":
+            threading.Event().wait(given[0])
+            looks.append(judge.look())
+        else:
+            source, has_ended, is_over = given
+            judge.source = source
+            broken = judge.judge(has_ended=has_ended)
+            broken += [problem for look in looks for problem in judge.judge_look(look)]
+            broken += judge.judge_end() if is_over else []
+            looks.clear()
+            state = judge.catalog.pipelines.get(PIPELINE)
+            asked.send(
+                Verdict(
+                    broken=tuple(broken),
+                    phase=Phase.PLANNING if state is None else state.phase,
+                    is_planned=judge.catalog.chunks.tally(PIPELINE).total > 0,
+                )
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """What a lane did. `broken` says what was found, and in which story."""
+
+    tries: int
+    kills: Counter[str]
+    power_cuts: int
+    looks: int
+    stories: int
+    broken: tuple[str, ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class Lane:
+    """Story after story, until enough processes have died or a promise is broken."""
+
+    folder: Path
+    chance: Random
+    judge: Connection
+    mutant: str | None
+    kills: Counter[str] = field(default_factory=Counter)
+    power_cuts: int = 0
+    looks: int = 0
+    broken: list[str] = field(default_factory=list)
+
+    @property
+    def tries(self) -> int:
+        return self.kills.total()
+
+    def try_all(self, tries: int, catalog: Path) -> Tried:
+        stories = 0
+        while self.tries < tries and not self.broken:
+            folder = self.folder / f"story-{stories}"
+            story = Story.begin(folder, RECIPES[stories % len(RECIPES)], catalog, self.chance)
+            story.mutant = self.mutant
+            self.judge.send(("begin", story.folder, story.root, story.source))
+            self._tell(story)
+            shutil.rmtree(folder)
+            stories += 1
+        return Tried(
+            tries=self.tries,
+            kills=self.kills,
+            power_cuts=self.power_cuts,
+            looks=self.looks,
+            stories=stories,
+            broken=tuple(self.broken),
+        )
+
+    def _tell(self, story: Story) -> None:
+        verdict = Verdict(broken=(), phase=Phase.PLANNING, is_planned=False)
+        for number in range(ROUNDS):
+            if number:
+                story.source.grow(NEW_ROWS, self.chance)
+            for _ in range(TRIES_A_ROUND):
+                is_tick = number > 0 and self.chance.random() < 0.8
+                kill = self._next_kill(story.source.recipe, verdict, is_tick=is_tick)
+                verdict = self._try(story, kill, is_tick=is_tick)
+                if self.broken:
+                    return
+            verdict = self._try(story, UNHARMED, is_tick=False, is_over=number == 0)
+            if number and not self.broken:
+                verdict = self._try(story, UNHARMED, is_tick=True, is_over=True)
+            if self.broken:
+                return
+
+    def _try(self, story: Story, kill: Kill, *, is_tick: bool, is_over: bool = False) -> Verdict:
+        child = story.child(kill, is_tick=is_tick)
+        if self.chance.random() < LOOKS:
+            self.judge.send(("look", self.chance.uniform(0, LONGEST_LIFE_SECONDS)))
+            self.looks += 1
+        try:
+            is_dead = ended(child, kill)
+        except AssertionError as error:
+            self.broken.append(f"{error}\n{story.trouble()}")
+            is_dead = True
+        if is_dead:
+            self.kills[kill.name] += 1
+            if self.chance.random() < POWER_CUTS:
+                story.lines.append(f"the power goes out, and {story.disk.cut()} things are lost")
+                self.power_cuts += 1
+        self.judge.send(("judge", story.source, not is_dead, is_over))
+        verdict: Verdict = self.judge.recv()
+        self.broken += verdict.broken
+        if self.broken:
+            self.broken.append(f"a story of {story.source.recipe.name}:\n" + "\n".join(story.lines))
+        return verdict
+
+    def _next_kill(self, recipe: Recipe, verdict: Verdict, *, is_tick: bool) -> Kill:
+        dice = self.chance.random()
+        if dice < 0.15:
+            return Kill(seconds=self.chance.uniform(0, LONGEST_LIFE_SECONDS))
+        if dice < 0.35:
+            return Kill(is_at_disk=True, count=self.chance.randint(1, MOST_DISK_OPERATIONS))
+        steps = [step for step in Step if _may_come(step, recipe, verdict, is_tick=is_tick)]
+        rarest = sorted(steps, key=lambda step: (self.kills[step], self.chance.random()))
+        step = self.chance.choice(rarest[:4])
+        return Kill(step=step, count=1 if self.chance.random() < 0.8 else 2)
+
+
+def _may_come(step: Step, recipe: Recipe, verdict: Verdict, *, is_tick: bool) -> bool:
+    """Whether a run is likely to come to the step as things stand."""
+    match step:
+        case Step.BACKFILL_PLANNED:
+            return not verdict.is_planned
+        case Step.BACKFILL_BEGUN:
+            return verdict.phase is Phase.PLANNING
+        case Step.STREAMING_BEGUN:
+            return verdict.phase is not Phase.STREAMING
+        case Step.TICK_PLANNED:
+            return is_tick
+        case Step.FOLLOW_UP_PLANNED:
+            is_first = verdict.phase is not Phase.STREAMING
+            return recipe.kind is CursorKind.OPAQUE_TOKEN or (recipe.tells_ops and is_first)
+        case Step.NODE_KNOWN:
+            return True
+        case _:
+            return is_tick or verdict.phase is not Phase.STREAMING
+
+
+def run_lane(folder: Path, seed: int, tries: int, mutant: str | None, told: Connection) -> None:
+    """A lane in a process of its own, which tells what it did."""
+    # A connector is looked up for every read, and what is installed does not change meanwhile.
+    importlib.metadata.entry_points = cache(importlib.metadata.entry_points)
+    template = folder / "meta.sqlite"
+    open_catalog(f"sqlite:///{template}", project="shop", base=folder, now=SystemClock().now()).close()
+    ours, theirs = Pipe()
+    judge = os.fork()
+    if not judge:
+        ours.close()
+        try:
+            judge_on_demand(theirs)
+        finally:
+            os._exit(0)
+    theirs.close()
+    assert threading.active_count() == 1
+    lane = Lane(folder=folder, chance=Random(seed), judge=ours, mutant=mutant)
+    told.send(lane.try_all(tries, template))
+    ours.send(None)
+    os.waitpid(judge, 0)
