@@ -17,6 +17,7 @@ import hakiri
 from hakiri.core.errors import ExitCode, HakiriError, Place, UsageError
 from hakiri.core.settings.sections import SETTINGS
 from hakiri.manifest import Code, Problem
+from hakiri.pipelines.expectations.errors import Broken, Trouble
 from hakiri.transforms.verify import Refusal
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ EXAMPLES: MappingProxyType[str, Any] = MappingProxyType(
         ],
         "Sequence[HakiriError]": [HakiriError("x"), UsageError("y", places=[Place("a", 1)], hint="z")],
         "Sequence[Refusal]": [Refusal("root.sql", "it is SQL text", "compile it"), Refusal("root", "x", "")],
+        "Sequence[Trouble]": [Trouble(name="a", problem="x", hint="y", place=Place("hakiri.toml", 1))],
+        "Sequence[Broken]": [Broken(name="a", expected="x", rows=3)],
         "SettingSpec": SETTINGS[0],
     }
 )

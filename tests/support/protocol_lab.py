@@ -8,6 +8,8 @@ everything on the disk that was not synced is gone as well.
 
 from __future__ import annotations
 
+import gc
+import importlib
 import importlib.metadata
 import os
 import shutil
@@ -52,6 +54,8 @@ POWER_CUTS = 0.4
 LOOKS = 0.3
 # Who else keeps them: SQLite its own files, and of the locks of nodes nothing is asked after a restart.
 SPARED = ("meta.sqlite", "meta.sqlite-wal", "meta.sqlite-shm", "meta.sqlite-lock", "nodes")
+# What a run loads when it comes to it, and every child would have to load anew.
+LOADED_LATE = ("concurrent.futures.thread", "duckdb", "pandas", "pyarrow.pandas_compat", "pyarrow.parquet")
 URL = "sqlite:///store/shop/meta.sqlite"
 MANIFEST = """[project]
 name = "shop"
@@ -186,6 +190,9 @@ class Verdict:
 
 def judge_on_demand(asked: Connection) -> None:
     """The judge's own process: it keeps the store of one story open, and answers until nobody asks."""
+    import duckdb
+
+    reader = duckdb.connect(config={"threads": 1})
     judge: Judge | None = None
     looks: list[Seen | str] = []
     while (question := asked.recv()) is not None:
@@ -195,7 +202,7 @@ def judge_on_demand(asked: Connection) -> None:
             if judge is not None:
                 judge.catalog.close()
             catalog = open_catalog(URL, project="shop", base=folder, now=SystemClock().now())
-            judge, looks = Judge(root=root, catalog=catalog, source=source), []
+            judge, looks = Judge(root=root, catalog=catalog, source=source, reader=reader), []
             continue
         assert judge is not None
         if name == "look":
@@ -339,6 +346,8 @@ def _may_come(step: Step, recipe: Recipe, verdict: Verdict, *, is_tick: bool) ->
 
 def run_lane(folder: Path, seed: int, tries: int, mutant: str | None, told: Connection) -> None:
     """A lane in a process of its own, which tells what it did."""
+    for name in LOADED_LATE:
+        importlib.import_module(name)
     # A connector is looked up for every read, and what is installed does not change meanwhile.
     importlib.metadata.entry_points = cache(importlib.metadata.entry_points)
     template = folder / "meta.sqlite"
@@ -353,6 +362,8 @@ def run_lane(folder: Path, seed: int, tries: int, mutant: str | None, told: Conn
             os._exit(0)
     theirs.close()
     assert threading.active_count() == 1
+    gc.freeze()
+    gc.disable()
     lane = Lane(folder=folder, chance=Random(seed), judge=ours, mutant=mutant)
     told.send(lane.try_all(tries, template))
     ours.send(None)

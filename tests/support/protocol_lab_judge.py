@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, combinations
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.support.protocol_lab_source import Change, Recipe, Row, Source, piece_key
 
@@ -21,10 +21,13 @@ from hakiri.catalog import Catalog
 from hakiri.catalog.contract.chunks import Chunk, ChunkStatus
 from hakiri.core.ids import ChunkId, PipelineId, TableName
 
+if TYPE_CHECKING:
+    import duckdb
+
 PIPELINE = PipelineId("p")
 STORED = TableName("listed_items")
 MANIFEST = "_manifest.json"
-SEEN = f'SELECT id, epoch_us("at"), part, v FROM {STORED} ORDER BY ALL'
+SEEN = f'SELECT id, epoch_us("at"), part, v FROM store.{STORED} ORDER BY ALL'
 # So many commits that no view has shown yet can be told apart; there are never more than a few.
 _MOST_UNSHOWN = 10
 Seen = tuple[tuple[Any, ...], ...]
@@ -55,6 +58,7 @@ class Judge:
     root: Path
     catalog: Catalog
     source: Source
+    reader: duckdb.DuckDBPyConnection
     landed: dict[ChunkId, Landed] = field(default_factory=dict)
     shown: frozenset[ChunkId] = frozenset()
     attempts: Counter[ChunkId] = field(default_factory=Counter)
@@ -236,15 +240,14 @@ class Judge:
         return _as_seen(change.row for each in landed for change in each.rows)
 
     def _seen(self) -> Seen:
-        import duckdb
-
         path = self.root / "duck.db"
         if not path.exists():
             return ()
-        with duckdb.connect(path, read_only=True, config={"threads": 1}) as connection:
-            return tuple(
-                connection.execute(SEEN).fetchall()
-            )
+        self.reader.execute(f"ATTACH '{path}' AS store (READ_ONLY)")
+        try:
+            return tuple(self.reader.execute(SEEN).fetchall())
+        finally:
+            self.reader.execute("DETACH store")
 
 
 def _newest_pass(landed: Sequence[Landed]) -> list[Landed]:

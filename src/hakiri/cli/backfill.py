@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hakiri.cli.app import app_of
-from hakiri.cli.console import CYAN, GREEN, RED, YELLOW
 from hakiri.cli.frame import AsJson, examples, group_door
 from hakiri.cli.operating import (
     COMFORT,
@@ -21,6 +20,7 @@ from hakiri.cli.operating import (
     predicate_of,
     show_pieces,
 )
+from hakiri.cli.runs import CHUNK_STYLES
 from hakiri.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -36,8 +36,6 @@ cli = group_door(
         "hakiri backfill rewind orders --from 2024-01-01 --to 2024-06-30 --reason 'RT-481'",
     ),
 )
-
-_STATUS_STYLES = {"done": GREEN, "running": CYAN, "failed": RED, "skipped": YELLOW}
 
 
 @cli.command(
@@ -185,7 +183,7 @@ def _show(console: Console, rows: Sequence[PlannedChunkRow]) -> None:
             Column(title="chunk", cells=cells(lambda row: str(row.chunk)), is_number=True),
             Column(title="table", cells=cells(lambda row: row.table), worth=60),
             Column(title="reads", cells=cells(lambda row: row.reads), comfort=COMFORT),
-            Column(title="status", cells=cells(_status_cell), styles=_STATUS_STYLES),
+            Column(title="status", cells=cells(_status_cell), styles=CHUNK_STYLES),
             Column(title="tries", cells=cells(lambda row: str(row.attempts)), is_number=True, worth=70),
             Column(
                 title="rows",

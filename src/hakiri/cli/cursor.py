@@ -249,7 +249,7 @@ def _show_cursors(console: Console, rows: Sequence[CursorRow]) -> None:
             Column(title="stream", cells=[row.stream for row in rows], comfort=COMFORT),
             Column(
                 title="cursor",
-                cells=[_cursor_words(row.cursor) if row.updated_at else "none yet" for row in rows],
+                cells=["none yet" if row.cursor is None else _cursor_words(row.cursor) for row in rows],
             ),
             Column(
                 title="since",

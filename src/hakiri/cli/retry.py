@@ -12,8 +12,9 @@ from hakiri.cli.operating import AsWhom, PipelineArgument, desk_of, piece_rows
 
 if TYPE_CHECKING:
     from hakiri.catalog.contract.pipelines import Decision
-    from hakiri.cli.app import App
+    from hakiri.cli.operating import Desk
     from hakiri.cli.reports import DecisionReport
+    from hakiri.manifest import PipelineSpec
     from hakiri.pipelines.operations.changing import Decided
 
 cli = command_door()
@@ -32,35 +33,38 @@ def retry(
     from hakiri.cli.board.words import counted
 
     app = app_of(ctx)
-    report, _ = decide(app, pipeline_id, Decision.RETRY, who)
-    if as_json:
-        app.console.data(report)
-        return
-    count = len(report.chunks)
-    what = f"{counted(count, 'chunk')} that failed" if count else "what failed"
-    app.console.print(f"{pipeline_id}: {what} will be tried again")
-    app.console.note(f"run `hakiri apply {pipeline_id}`")
-
-
-def decide(app: App, pipeline_id: str, decision: Decision, who: str | None) -> tuple[DecisionReport, Decided]:
-    """Settle the failure of a pipeline, and say what it was about. Raises NothingWaits."""
-    from hakiri.cli.reports import DecisionReport
-    from hakiri.cli.reports.runs import FailureRow
-    from hakiri.pipelines.operations.errors import NothingWaits
-
     desk = desk_of(app)
     spec = desk.project.pipeline(pipeline_id)
+    decided, by = decide(desk, spec, Decision.RETRY, who)
+    if as_json:
+        app.console.data(decision_report(spec, Decision.RETRY, by, decided))
+        return
+    count = len(decided.chunks)
+    what = f"{counted(count, 'chunk')} that failed" if count else "what failed"
+    app.console.print(f"{spec.id}: {what} will be tried again")
+    app.console.note(f"run `hakiri apply {spec.id}`")
+
+
+def decide(desk: Desk, spec: PipelineSpec, decision: Decision, who: str | None) -> tuple[Decided, str]:
+    """Settle the failure of a pipeline; what was settled, and by whom. Raises NothingWaits."""
+    from hakiri.pipelines.operations.errors import NothingWaits
+
     with desk.changing() as catalog:
         if catalog is None:
             raise NothingWaits(spec.id)
         operator = desk.operator(catalog, who)
-        decided = operator.decide(spec.id, decision)
+        return operator.decide(spec.id, decision), operator.by
+
+
+def decision_report(spec: PipelineSpec, decision: Decision, by: str, decided: Decided) -> DecisionReport:
+    from hakiri.cli.reports import DecisionReport
+    from hakiri.cli.reports.runs import FailureRow
+
     failure = decided.failure
-    report = DecisionReport(
+    return DecisionReport(
         pipeline_id=spec.id,
         decision=decision.value,
-        by=operator.by,
+        by=by,
         failure=FailureRow(kind=failure.kind, message=failure.message, at=failure.at, run=failure.run),
         chunks=piece_rows(decided.chunks),
     )
-    return report, decided

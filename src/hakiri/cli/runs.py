@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 MOST_SHOWN_CHUNKS = 100
 MOST_SLOW_CHUNKS = 3
+CHUNK_STYLES = {"done": GREEN, "running": CYAN, "failed": RED, "skipped": YELLOW}
 STATUS_STYLES = {"success": GREEN, "running": CYAN, "partial": YELLOW, "failed": RED}
 _DEFAULT = "list"
 _UNDER = " " * 10
@@ -226,9 +227,7 @@ def _show_chunks(console: Console, chunks: Sequence[RunChunkRow]) -> None:
             Column(title="chunk", cells=cells(lambda chunk: str(chunk.chunk)), is_number=True),
             Column(title="table", cells=cells(lambda chunk: chunk.table), worth=50),
             Column(title="reads", cells=cells(lambda chunk: chunk.reads), comfort=COMFORT),
-            Column(
-                title="status", cells=cells(lambda chunk: chunk.status), styles={"done": GREEN, "failed": RED}
-            ),
+            Column(title="status", cells=cells(lambda chunk: chunk.status), styles=CHUNK_STYLES),
             Column(title="tries", cells=cells(lambda chunk: str(chunk.attempts)), is_number=True, worth=70),
             Column(title="rows", cells=cells(lambda chunk: _count(chunk.rows)), is_number=True, worth=90),
             Column(title="filtered", cells=number(lambda counts: counts.filtered), is_number=True, worth=80),

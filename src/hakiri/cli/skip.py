@@ -9,12 +9,13 @@ import typer
 
 from hakiri.cli.app import app_of
 from hakiri.cli.frame import AsJson, command_door, examples
-from hakiri.cli.operating import AsWhom, PipelineArgument, show_pieces
-from hakiri.cli.retry import decide
+from hakiri.cli.operating import AsWhom, PipelineArgument, desk_of, piece_rows, show_pieces
+from hakiri.cli.retry import decide, decision_report
 
 if TYPE_CHECKING:
     from hakiri.catalog.contract.chunks import Chunk
     from hakiri.cli.console import Console
+    from hakiri.manifest import PipelineSpec
 
 cli = command_door()
 
@@ -30,38 +31,49 @@ def skip(
     from hakiri.catalog.contract.pipelines import Decision
 
     app = app_of(ctx)
-    report, decided = decide(app, pipeline_id, Decision.SKIP, who)
+    desk = desk_of(app)
+    spec = desk.project.pipeline(pipeline_id)
+    decided, by = decide(desk, spec, Decision.SKIP, who)
     if as_json:
-        app.console.data(report)
-    elif report.chunks:
-        show_pieces(app.console, report.chunks)
+        app.console.data(decision_report(spec, Decision.SKIP, by, decided))
+    elif decided.chunks:
+        show_pieces(app.console, piece_rows(decided.chunks))
     else:
-        app.console.print(f"{pipeline_id}: no chunk had failed, so nothing is left out")
-    _warn(app.console, pipeline_id, decided.chunks)
-    app.console.note(f"run `hakiri apply {pipeline_id}`")
+        app.console.print(f"{spec.id}: no chunk had failed, so nothing is left out")
+    _tell_losses(app.console, spec, decided.chunks)
+    app.console.note(f"run `hakiri apply {spec.id}`")
 
 
-def _warn(console: Console, pipeline_id: str, chunks: Sequence[Chunk]) -> None:
+def _tell_losses(console: Console, spec: PipelineSpec, chunks: Sequence[Chunk]) -> None:
     """Tell what becomes of the rows, and for those that are missing the commands that pull them."""
     from hakiri.cli.board.words import counted
     from hakiri.pipelines.chunks.pieces import Piece
-    from hakiri.pipelines.operations.missing import Loss, loss_of, range_of
+    from hakiri.pipelines.operations.missing import Loss, loss_of
 
-    pieces = [(chunk, Piece.parse(chunk.predicate)) for chunk in chunks]
+    losses = [(chunk, loss_of(Piece.parse(chunk.predicate))) for chunk in chunks]
     for loss in Loss:
-        lost = [(chunk, piece) for chunk, piece in pieces if loss_of(piece) is loss]
+        lost = [chunk for chunk, what in losses if what is loss]
         if not lost:
             continue
         told = f"{counted(len(lost), 'chunk')} left out: {loss.value}"
-        if loss is not Loss.MISSING:
+        if loss is Loss.MISSING:
+            console.warn(told, hint="\n      ".join(_commands(spec, lost)))
+        else:
             console.note(told)
-            continue
-        commands = []
-        for chunk, piece in lost:
-            ends = range_of(piece)
-            if ends is not None:
-                commands.append(
-                    f"hakiri backfill rewind {pipeline_id} --table {chunk.table} "
-                    f"--from {ends[0]} --to {ends[1]} --reason '…'"
-                )
-        console.warn(told, hint="\n      ".join(commands))
+
+
+def _commands(spec: PipelineSpec, chunks: Sequence[Chunk]) -> list[str]:
+    """What pulls the chunks later."""
+    from hakiri.pipelines.chunks.pieces import Piece
+    from hakiri.pipelines.operations.missing import range_of
+
+    commands = []
+    for chunk in chunks:
+        ends = range_of(Piece.parse(chunk.predicate))
+        table = f" --table {chunk.table}" if len(spec.tables) > 1 else ""
+        if ends is not None:
+            since, until = ends
+            commands.append(
+                f"hakiri backfill rewind {spec.id}{table} --from {since} --to {until} --reason TEXT"
+            )
+    return commands

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hakiri.core.canonical import canonical_json, sha256_of
 from hakiri.manifest import dump_pipeline
@@ -20,7 +21,14 @@ def applied_text(spec: PipelineSpec) -> str:
 
 def spec_hash(spec: PipelineSpec, root: Path) -> str:
     """Equal as long as neither the declaration nor a compiled transform of it changes."""
-    artifacts = {
-        path: (root / path).read_text() for path in artifacts_of(spec, root) if (root / path).exists()
-    }
-    return sha256_of({"spec": dump_pipeline(spec), "transforms": artifacts})
+    return declared_hash(dump_pipeline(spec), compiled_texts(spec, root))
+
+
+def declared_hash(declaration: Mapping[str, Any], transforms: Mapping[str, str]) -> str:
+    """The hash of a declaration as plain values, with the texts of its compiled transforms."""
+    return sha256_of({"spec": declaration, "transforms": transforms})
+
+
+def compiled_texts(spec: PipelineSpec, root: Path) -> dict[str, str]:
+    """The compiled transforms of a pipeline that are there, by path."""
+    return {path: (root / path).read_text() for path in artifacts_of(spec, root) if (root / path).exists()}

@@ -6,7 +6,7 @@ import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from hakiri.core.clock import Clock
@@ -41,7 +41,7 @@ class SourceSilent(HakiriError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableLook:
-    """What a source says of one table."""
+    """What a source says of one table. `has_news` is None where it cannot say, or was not asked."""
 
     table: Table
     hint: Hint
@@ -49,15 +49,28 @@ class TableLook:
     cursor: str | None
     extent: Extent
     partitions: tuple[Mapping[str, str], ...]
+    has_news: bool | None = None
+
+    @property
+    def field(self) -> str | None:
+        """The column whose values cut the table, if there is one."""
+        return self.cursor or self.hint.cursor_field
 
 
 Answer = tuple[TableLook, ...] | HakiriError
 _Said = TypeVar("_Said")
 
 
-def look_at(connector: Connector, spec: PipelineSpec, table: TableSpec) -> TableLook:
-    """Ask for one table. A column that the manifest names and the source can measure cuts it as well."""
-    (found,) = connector.discover([spec.source_name(table)])
+def look_at(connector: Connector, spec: PipelineSpec) -> tuple[TableLook, ...]:
+    """Ask for every table of the pipeline, in its order."""
+    found = {
+        table.name: table for table in connector.discover([spec.source_name(each) for each in spec.tables])
+    }
+    return tuple(_look(connector, spec, each, found[spec.source_name(each)]) for each in spec.tables)
+
+
+def _look(connector: Connector, spec: PipelineSpec, table: TableSpec, found: Table) -> TableLook:
+    """A column that the manifest names and the source can measure cuts a table as well."""
     hint = connector.backfill_hint(found.name)
     named = spec.cursor_of(table)
     cursor = named or (hint.cursor_field if hint.is_cursor else None)
@@ -79,16 +92,22 @@ def look_at(connector: Connector, spec: PipelineSpec, table: TableSpec) -> Table
 
 
 def ask_sources(
-    project: Project, specs: Sequence[PipelineSpec], env: Mapping[str, str], clock: Clock
+    project: Project,
+    specs: Sequence[PipelineSpec],
+    env: Mapping[str, str],
+    clock: Clock,
+    *,
+    catalog: Catalog | None = None,
 ) -> dict[str, Answer]:
-    """What every source says, or why it says nothing, by pipeline. Nobody is waited for for long."""
-    answers = _all_asked(specs, lambda spec: _asked(project, spec, env, clock), clock)
+    """What every source says, or why it says nothing, by pipeline. Nobody is waited for for long.
+
+    With a catalog, the sources of pipelines without a schedule also say whether they have news.
+    """
+    answers = _all_asked(specs, lambda spec: _asked(project, spec, env, clock, catalog))
     return {spec.id: answers.get(spec.id, SourceSilent(spec.id, PATIENCE_SECONDS)) for spec in specs}
 
 
-def _all_asked(
-    specs: Sequence[PipelineSpec], ask: Callable[[PipelineSpec], _Said], clock: Clock
-) -> dict[str, _Said]:
+def _all_asked(specs: Sequence[PipelineSpec], ask: Callable[[PipelineSpec], _Said]) -> dict[str, _Said]:
     """What `ask` gives for each, several at once; those that fail or are not back in time are left out."""
     answers: dict[str, _Said] = {}
     waiting = list(specs)
@@ -112,9 +131,9 @@ def _all_asked(
     for _ in range(min(SOURCES_AT_ONCE, len(specs))):
         # Daemons, so that nobody has to wait for a source that never answers.
         threading.Thread(target=work, daemon=True).start()
-    until = clock.monotonic() + PATIENCE_SECONDS
     for _ in specs:
-        if not done.acquire(timeout=max(0.0, until - clock.monotonic())):
+        # From one answer to the next: many sources take longer than one, and each of them tells that it lives.
+        if not done.acquire(timeout=PATIENCE_SECONDS):
             break
     with lock:
         return dict(answers)
@@ -133,7 +152,7 @@ def with_news(
         with open_connector(spec, project, env, clock) as connector:
             return any(_has_news(connector, spec, table, catalog) for table in spec.tables)
 
-    answers = _all_asked(specs, ask, clock)
+    answers = _all_asked(specs, ask)
     return {spec.id for spec in specs if answers.get(spec.id) is True}
 
 
@@ -154,10 +173,18 @@ def _has_news(connector: Connector, spec: PipelineSpec, table: TableSpec, catalo
     return False
 
 
-def _asked(project: Project, spec: PipelineSpec, env: Mapping[str, str], clock: Clock) -> Answer:
+def _asked(
+    project: Project, spec: PipelineSpec, env: Mapping[str, str], clock: Clock, catalog: Catalog | None
+) -> Answer:
     try:
         with open_connector(spec, project, env, clock) as connector:
-            return tuple(look_at(connector, spec, table) for table in spec.tables)
+            looks = look_at(connector, spec)
+            if catalog is None or spec.schedule is not None:
+                return looks
+            return tuple(
+                replace(look, has_news=_has_news(connector, spec, table, catalog))
+                for look, table in zip(looks, spec.tables, strict=True)
+            )
     except HakiriError as error:
         error.places = error.places or (project.place_of(spec.id),)
         return error

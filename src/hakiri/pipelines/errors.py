@@ -106,6 +106,7 @@ class LeaseHeldElsewhere(HakiriError):
     """Another worker has the pipeline, and its kind of cursor allows only one."""
 
     code = "pipelines.held_elsewhere"
+    exit_code = ExitCode.REFUSED
 
     def __init__(self, pipeline: str, holder: str) -> None:
         self.pipeline, self.holder = pipeline, holder

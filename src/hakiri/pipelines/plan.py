@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,17 +10,23 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from hakiri.core.errors import HakiriError, Place
-from hakiri.core.ids import PipelineId
-from hakiri.manifest import PipelineSpec, Project, dump_pipeline
+from hakiri.core.ids import PipelineId, TableName
+from hakiri.manifest import PipelineSpec, Project
+from hakiri.pipelines.edits import Edit, edits_since
+from hakiri.pipelines.errors import WaitsForDecision
 from hakiri.pipelines.needs import Need, need_of
+from hakiri.pipelines.soundness import check_destination, check_rules
 from hakiri.sources.making import declared_connector
-from hakiri.transforms import fresh_artifacts
+from hakiri.transforms import artifacts_of, fresh_artifacts
 
 if TYPE_CHECKING:
     from hakiri.catalog import Catalog
-    from hakiri.pipelines.asking import Answer
+    from hakiri.pipelines.asking import Answer, TableLook
     from hakiri.pipelines.chunks.knobs import Knobs
     from hakiri.pipelines.evolution import Change
+    from hakiri.pipelines.prospects import Prospect
+    from hakiri.pipelines.stored import FindFiles
+    from hakiri.store.reading import VisibleFiles
 
 
 class Action(StrEnum):
@@ -45,6 +50,7 @@ _ACTIONS = {
     Need.CHANGED: Action.UPDATE,
     Need.UNFINISHED: Action.CONTINUE,
     Need.DUE: Action.PULL,
+    Need.NEWS: Action.PULL,
     Need.WAITS: Action.WAIT,
     Need.NOTHING: Action.NOTHING,
 }
@@ -54,21 +60,28 @@ _ACTIONS = {
 class PlannedTable:
     """One table of a pipeline: what it is in the store, and what would come.
 
-    `rows` is an estimate, None if nobody knows. `changes` happen to the stored schema, `refused` would stop
-    the run; both are None where only Spark can tell what a transform makes of the columns.
+    - `rows`: an estimate, None if nobody knows. With `is_reread` they are read once more, to see what changed.
+    - `changes` happen to the stored schema, `ignored` comes and is not stored, and `refused` would stop the
+      run. All are None where only Spark can tell what a transform makes of the columns.
     """
 
     name: str
     store: str
-    rows: int | None
-    chunks: int | None
-    changes: tuple[Change, ...] | None
+    rows: int | None = None
+    chunks: int | None = None
+    is_reread: bool = False
+    changes: tuple[Change, ...] | None = None
+    ignored: tuple[Change, ...] = ()
     refused: tuple[Change, ...] = ()
+    knobs: Knobs | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedPipeline:
-    """One pipeline, and what would happen to it. There is no spec for one that left the manifest."""
+    """One pipeline, and what would happen to it. There is no spec for one that left the manifest.
+
+    `problems` are what keeps it from being run, or from being looked at; warnings do not.
+    """
 
     id: str
     action: Action
@@ -77,11 +90,10 @@ class PlannedPipeline:
     spec: PipelineSpec | None
     destination: str
     tables: tuple[PlannedTable, ...] = ()
-    knobs: Knobs | None = None
-    edits: tuple[str, ...] = ()
+    edits: tuple[Edit, ...] = ()
     warnings: tuple[str, ...] = ()
+    problems: tuple[HakiriError, ...] = ()
     chunks_left: int = 0
-    problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,11 +111,7 @@ class Plan:
 
 
 def checked_specs(project: Project, only: str | None) -> list[PipelineSpec]:
-    """The pipelines to plan, each with a sound source and fresh transforms.
-
-    Raises what is wrong with a source's declaration, and TransformStale or TransformMissing for a transform
-    that is not what its author's file says.
-    """
+    """The pipelines to plan, each with a source that is soundly declared; raises what is wrong with one."""
     specs = [project.pipeline(only)] if only is not None else list(project.pipelines)
     for spec in specs:
         declared_connector(
@@ -113,8 +121,18 @@ def checked_specs(project: Project, only: str | None) -> list[PipelineSpec]:
             code_root=project.root,
             place=project.place_of(spec.id),
         )
-        fresh_artifacts(spec, project.root)
     return specs
+
+
+def require_runnable(project: Project, specs: Sequence[PipelineSpec], default_destination: str) -> None:
+    """Raise what keeps any of these from being run, as far as the project alone tells.
+
+    Beside what `checked_specs` raises: UnknownDestination, and TransformStale or TransformMissing for a
+    transform that is not what its author's file says.
+    """
+    for spec in specs:
+        check_destination(project, spec, default_destination)
+        fresh_artifacts(spec, project.root)
 
 
 def plan_project(
@@ -126,87 +144,115 @@ def plan_project(
     default_destination: str,
     now: datetime,
     is_whole: bool = True,
+    find_files: FindFiles | None = None,
 ) -> Plan:
     """The plan for these pipelines, from the catalog, none if nothing ever ran, and what sources answered.
 
     `is_whole`: these are all pipelines of the project, so that others which ran once are gone.
     """
-    planned = [
-        _planned(
-            project,
-            spec,
-            catalog,
-            answers.get(spec.id),
-            now,
-            destination=project.destination_of(spec, default_destination).connector,
-        )
-        for spec in specs
-    ]
+    planning = _Planning(
+        project=project,
+        catalog=catalog,
+        default_destination=default_destination,
+        now=now,
+        find_files=find_files or _no_files,
+    )
+    planned = [planning.planned(spec, answers.get(spec.id)) for spec in specs]
     if is_whole and catalog is not None:
         planned += _gone(project, catalog)
     return Plan(project=project.name, pipelines=tuple(planned))
 
 
-def _planned(
-    project: Project,
-    spec: PipelineSpec,
-    catalog: Catalog | None,
-    answer: Answer | None,
-    now: datetime,
-    *,
-    destination: str,
-) -> PlannedPipeline:
-    need = Need.NEW if catalog is None else need_of(catalog, spec, project.root, now)
-    tables: tuple[PlannedTable, ...] = ()
-    knobs: Knobs | None = None
-    warnings: list[str] = []
-    problem: str | None = None
-    if isinstance(answer, HakiriError):
-        problem = f"the source could not be asked: {answer}"
-    elif answer is not None:
-        from hakiri.pipelines.prospects import prospect_of
-
-        tables, knobs, warnings = prospect_of(project, spec, catalog, looks=answer, need=need, now=now)
-    if need is Need.WAITS and catalog is not None:
-        state = catalog.pipelines.get(PipelineId(spec.id))
-        if state is not None and state.failure is not None:
-            problem = state.failure.message
-    return PlannedPipeline(
-        id=spec.id,
-        action=_ACTIONS[need],
-        need=need,
-        place=project.place_of(spec.id),
-        spec=spec,
-        destination=destination,
-        tables=tables,
-        knobs=knobs,
-        edits=tuple(_edits(spec, catalog)),
-        warnings=tuple(warnings),
-        chunks_left=_chunks_left(spec, catalog),
-        problem=problem,
-    )
+def _no_files(_: TableName) -> VisibleFiles | None:
+    return None
 
 
-def _chunks_left(spec: PipelineSpec, catalog: Catalog | None) -> int:
-    if catalog is None:
-        return 0
-    tally = catalog.chunks.tally(PipelineId(spec.id))
-    return tally.pending + tally.running + tally.failed
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Planning:
+    """What the plan of every pipeline is made from."""
 
+    project: Project
+    catalog: Catalog | None
+    default_destination: str
+    now: datetime
+    find_files: FindFiles
 
-def _edits(spec: PipelineSpec, catalog: Catalog | None) -> Iterator[str]:
-    """What was edited in the manifest since it was applied, key by key."""
-    applied = None if catalog is None else catalog.pipelines.applied(PipelineId(spec.id))
-    if applied is None:
-        return
-    before, after = json.loads(applied.spec_json), json.loads(json.dumps(dump_pipeline(spec)))
-    for key in sorted({*before, *after}):
-        if before.get(key) != after.get(key):
-            yield f"{key}: {_shown(before.get(key))} → {_shown(after.get(key))}"
+    def planned(self, spec: PipelineSpec, answer: Answer | None) -> PlannedPipeline:
+        need = self._need(spec, answer)
+        problems = [*self._failure(spec, need), *self._unsound(spec, is_asked=isinstance(answer, tuple))]
+        prospect: Prospect | None = None
+        if isinstance(answer, tuple):
+            prospect = self._prospect(spec, answer, need)
+            problems += prospect.problems
+        elif answer is not None:
+            problems.append(answer)
+        return PlannedPipeline(
+            id=spec.id,
+            action=_ACTIONS[need],
+            need=need,
+            place=self.project.place_of(spec.id),
+            spec=spec,
+            destination=self.project.destination_of(spec, self.default_destination).connector,
+            tables=prospect.tables if prospect is not None else (),
+            edits=self._edits(spec),
+            warnings=prospect.warnings if prospect is not None else (),
+            problems=tuple(problems),
+            chunks_left=self._chunks_left(spec),
+        )
 
+    def _need(self, spec: PipelineSpec, answer: Answer | None) -> Need:
+        if self.catalog is None:
+            return Need.NEW
+        need = need_of(self.catalog, spec, self.project.root, self.now)
+        is_quiet = need is Need.NOTHING and spec.schedule is None and isinstance(answer, tuple)
+        return Need.NEWS if is_quiet and any(look.has_news for look in answer) else need
 
-def _shown(value: object) -> str:
-    return "none" if value is None else json.dumps(value, ensure_ascii=False)
+    def _failure(self, spec: PipelineSpec, need: Need) -> Iterator[HakiriError]:
+        if need is Need.WAITS and self.catalog is not None:
+            state = self.catalog.pipelines.get(PipelineId(spec.id))
+            if state is not None and state.failure is not None:
+                yield WaitsForDecision(spec.id, state.failure.kind, state.failure.message)
+
+    def _unsound(self, spec: PipelineSpec, *, is_asked: bool) -> Iterator[HakiriError]:
+        """What is wrong whatever the source says; rules are looked at with the columns if those are known."""
+        try:
+            check_destination(self.project, spec, self.default_destination)
+        except HakiriError as error:
+            yield error
+        try:
+            fresh_artifacts(spec, self.project.root)
+        except HakiriError as error:
+            yield error
+        for number in () if is_asked else range(len(spec.tables)):
+            try:
+                check_rules(self.project, spec, number, None)
+            except HakiriError as error:
+                yield error
+
+    def _prospect(self, spec: PipelineSpec, looks: Sequence[TableLook], need: Need) -> Prospect:
+        from hakiri.pipelines.prospects import Prospecting
+        from hakiri.pipelines.reached import reached_by
+
+        prospecting = Prospecting(
+            project=self.project,
+            spec=spec,
+            reached=reached_by(self.catalog, PipelineId(spec.id)),
+            need=need,
+            now=self.now,
+            has_transform=bool(artifacts_of(spec, self.project.root)),
+            find_files=self.find_files,
+        )
+        return prospecting.prospect(looks)
+
+    def _edits(self, spec: PipelineSpec) -> tuple[Edit, ...]:
+        applied = None if self.catalog is None else self.catalog.pipelines.applied(PipelineId(spec.id))
+        return () if applied is None else edits_since(applied, spec, self.project.root)
+
+    def _chunks_left(self, spec: PipelineSpec) -> int:
+        if self.catalog is None:
+            return 0
+        tally = self.catalog.chunks.tally(PipelineId(spec.id))
+        return tally.pending + tally.running + tally.failed
 
 
 def _gone(project: Project, catalog: Catalog) -> list[PlannedPipeline]:

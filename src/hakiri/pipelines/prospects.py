@@ -2,62 +2,134 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from hakiri.catalog.contract.pipelines import Phase
 from hakiri.core.cursors import CursorKind
-from hakiri.core.ids import PipelineId, TableName
+from hakiri.core.errors import HakiriError
+from hakiri.core.ids import TableName
 from hakiri.pipelines.asking import TableLook
 from hakiri.pipelines.chunks.cautions import warnings
-from hakiri.pipelines.chunks.knobs import Knobs, knobs_in_force
-from hakiri.pipelines.chunks.pieces import stream_name
-from hakiri.pipelines.chunks.planning import TableFacts, estimate, plan_table
-from hakiri.pipelines.evolution import ContractMode, TableShape, evolve, incoming_shape
+from hakiri.pipelines.chunks.knobs import knobs_in_force
+from hakiri.pipelines.chunks.planning import TableFacts
+from hakiri.pipelines.deciding import decided
+from hakiri.pipelines.estimates import to_come
+from hakiri.pipelines.evolution import incoming_shape, shape_of
 from hakiri.pipelines.needs import Need
 from hakiri.pipelines.plan import PlannedTable
-from hakiri.sources.bridge.schemas import arrow_schema, spark_schema
-from hakiri.store.schemas import schema_from
-from hakiri.transforms import artifacts_of
+from hakiri.pipelines.soundness import check_columns, check_reading, check_rules
+from hakiri.pipelines.tables import with_known_columns
+from hakiri.sources.bridge.forms import spark_form
 
 if TYPE_CHECKING:
-    from hakiri.catalog import Catalog
+    from hakiri.catalog.contract.schemas import TableSchema
     from hakiri.manifest import PipelineSpec, Project, TableSpec
-    from hakiri.pipelines.evolution import Evolution
+    from hakiri.pipelines.reached import Reached
+    from hakiri.pipelines.stored import FindFiles
 
 
-def prospect_of(
-    project: Project,
-    spec: PipelineSpec,
-    catalog: Catalog | None,
-    *,
-    looks: Sequence[TableLook],
-    need: Need,
-    now: datetime,
-) -> tuple[tuple[PlannedTable, ...], Knobs | None, list[str]]:
-    """Every table, the knobs in force, and what to be warned of."""
-    has_transform = bool(artifacts_of(spec, project.root))
-    tables: list[PlannedTable] = []
-    cautions: list[str] = []
-    knobs: Knobs | None = None
-    for table, look in zip(spec.tables, looks, strict=True):
-        knobs = knobs_in_force(spec.backfill, look.hint, table=table.name, partitions=len(look.partitions))
-        facts = facts_of(spec, table, look)
-        store = TableName(spec.store_name(table))
-        evolution = None if has_transform else _evolution(catalog, store, table, look)
-        tables.append(
-            PlannedTable(
-                name=look.table.name,
-                store=store,
-                rows=_rows(catalog, spec, facts, knobs, need),
-                chunks=_chunks(catalog, spec, facts, knobs, now),
-                changes=None if evolution is None else evolution.changes,
-                refused=() if evolution is None else evolution.refused,
-            )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prospect:
+    """Every table, what to be warned of, and what a run would refuse."""
+
+    tables: tuple[PlannedTable, ...]
+    warnings: tuple[str, ...]
+    problems: tuple[HakiriError, ...]
+
+
+@dataclass(kw_only=True)
+class Prospecting:
+    """One pipeline, looked at table by table; what is wrong with one of them hides nothing of the others."""
+
+    project: Project
+    spec: PipelineSpec
+    reached: Reached
+    need: Need
+    now: datetime
+    has_transform: bool
+    find_files: FindFiles
+
+    def prospect(self, looks: Sequence[TableLook]) -> Prospect:
+        tables: list[PlannedTable] = []
+        cautions: list[str] = []
+        problems: list[HakiriError] = []
+        for number, look in enumerate(looks):
+            planned = PlannedTable(name=look.table.name, store=self.spec.store_name(self.spec.tables[number]))
+            for step in (self._with_schema, self._with_rows):
+                try:
+                    planned = step(planned, number, look)
+                except HakiriError as error:
+                    problems.append(error)
+            if planned.knobs is not None and planned.chunks is not None:
+                told = warnings(planned.knobs, look.hint, self._facts(number, look), self.now)
+                cautions += [f"{each.message}; {each.hint}" for each in told]
+            tables.append(planned)
+        return Prospect(
+            tables=tuple(tables), warnings=tuple(dict.fromkeys(cautions)), problems=tuple(problems)
         )
-        cautions += [f"{each.message}; {each.hint}" for each in warnings(knobs, look.hint, facts, now)]
-    return tuple(tables), knobs, list(dict.fromkeys(cautions))
+
+    def _with_schema(self, planned: PlannedTable, number: int, look: TableLook) -> PlannedTable:
+        """With what becomes of the stored schema. What a transform makes of it only Spark can say."""
+        table = self.spec.tables[number]
+        found = look.table
+        stored = self._stored(planned)
+        columns = None
+        if not self.has_transform:
+            if found.is_open and stored is not None:
+                found = with_known_columns(found, shape_of(stored).schema)
+            columns = spark_form(found.schema, found.name)
+            check_columns(self.spec.id, found.name, columns.names)
+            evolution = decided(
+                stored,
+                incoming_shape(columns, table, found.primary_key),
+                table,
+                store=TableName(planned.store),
+                is_open=found.is_open,
+                find_files=self.find_files,
+            )
+            planned = replace(
+                planned, changes=evolution.changes, refused=evolution.refused, ignored=evolution.ignored
+            )
+        check_rules(self.project, self.spec, number, columns)
+        key = incoming_shape(found.schema, table, found.primary_key).primary_key
+        check_reading(table, store=planned.store, kind=look.kind, cursor=look.cursor, primary_key=key)
+        return planned
+
+    def _with_rows(self, planned: PlannedTable, number: int, look: TableLook) -> PlannedTable:
+        """With the knobs in force, the chunks to run and the rows to come."""
+        knobs = knobs_in_force(
+            self.spec.backfill, look.hint, table=look.table.name, partitions=len(look.partitions)
+        )
+        facts = self._facts(number, look)
+        is_read_on = self.reached.phase is Phase.BACKFILLING and not self.reached.chunks_left
+        coming = to_come(
+            facts,
+            knobs,
+            self.reached.streams(facts),
+            pulls_news=self.need in (Need.DUE, Need.NEWS) or is_read_on,
+            now=self.now,
+            rows_done=self._rows_done(look),
+        )
+        return replace(
+            planned, knobs=knobs, rows=coming.rows, chunks=coming.chunks, is_reread=coming.is_reread
+        )
+
+    def _facts(self, number: int, look: TableLook) -> TableFacts:
+        return facts_of(self.spec, self.spec.tables[number], look)
+
+    def _stored(self, planned: PlannedTable) -> TableSchema | None:
+        catalog = self.reached.catalog
+        return None if catalog is None else catalog.schemas.current(TableName(planned.store))
+
+    def _rows_done(self, look: TableLook) -> int | None:
+        """How many rows of the table were read, where what was stored tells it."""
+        is_told = (
+            len(self.spec.tables) == 1 and not self.has_transform and look.kind is CursorKind.OPAQUE_TOKEN
+        )
+        return self.reached.tally.rows if is_told else None
 
 
 def facts_of(spec: PipelineSpec, table: TableSpec, look: TableLook) -> TableFacts:
@@ -65,50 +137,10 @@ def facts_of(spec: PipelineSpec, table: TableSpec, look: TableLook) -> TableFact
     return TableFacts(
         table=spec.store_name(table),
         kind=look.kind,
-        field=look.cursor or look.hint.cursor_field,
+        field=look.field,
         extent=look.extent,
         partitions=look.partitions,
         is_pass=look.kind is CursorKind.MONOTONIC and look.cursor is None,
         estimated_rows=look.table.estimated_rows,
         lag=table.lag,
     )
-
-
-def _evolution(catalog: Catalog | None, store: TableName, table: TableSpec, look: TableLook) -> Evolution:
-    schema = arrow_schema(spark_schema(look.table.schema, look.table.name))
-    stored = None if catalog is None else catalog.schemas.current(store)
-    before = None
-    if stored is not None:
-        before = TableShape(schema=schema_from(stored.arrow_schema), primary_key=stored.primary_key)
-    incoming = incoming_shape(schema, table, look.table.primary_key)
-    return evolve(before, incoming, mode=ContractMode(table.contract), is_open=look.table.is_open)
-
-
-def _rows(
-    catalog: Catalog | None, spec: PipelineSpec, facts: TableFacts, knobs: Knobs, need: Need
-) -> int | None:
-    start = knobs.start_from.value
-    if catalog is None or need is Need.NEW:
-        return estimate(facts, start_from=start)
-    total = 0
-    for partition in facts.partitions:
-        kept = catalog.cursors.get(PipelineId(spec.id), TableName(stream_name(facts.table, partition)))
-        cursor = json.loads(kept.value) if kept is not None else None
-        if cursor is None and need in (Need.NOTHING, Need.WAITS, Need.CHANGED):
-            return 0 if facts.is_pass and need is Need.NOTHING else None
-        rows = estimate(facts, cursor=cursor or None, start_from=start)
-        if rows is None:
-            return None
-        total += rows
-    return total
-
-
-def _chunks(
-    catalog: Catalog | None, spec: PipelineSpec, facts: TableFacts, knobs: Knobs, now: datetime
-) -> int:
-    """How many chunks the history of the table would be cut into; none if it was cut already."""
-    pipeline = PipelineId(spec.id)
-    stream = facts.table if facts.is_pass else stream_name(facts.table, facts.partitions[0])
-    if catalog is not None and catalog.chunks.is_planned(pipeline, f"history of {stream}"):
-        return 0
-    return len(plan_table(facts, knobs, now))

@@ -1,14 +1,18 @@
-"""The tables of a pipeline, by whichever of their two names somebody knows."""
+"""The tables of a pipeline: by whichever of their two names somebody knows, and with all that is known."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hakiri.core.nearest import nearest
 from hakiri.pipelines.errors import NoSuchTable
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from hakiri.manifest import PipelineSpec
+    from hakiri.sources.contract import Table
 
 
 def chosen_table(spec: PipelineSpec, name: str | None) -> str:
@@ -20,3 +24,17 @@ def chosen_table(spec: PipelineSpec, name: str | None) -> str:
             return spec.source_name(table)
     known = [table.name for table in spec.tables]
     raise NoSuchTable(spec.id, name, known, nearest(name, known))
+
+
+def with_known_columns(found: Table, known: pa.Schema) -> Table:
+    """An open table with the columns and types that are known of it already, beside those it shows now."""
+    import pyarrow as pa
+
+    from hakiri.sources.contract import EXTRA_COLUMN
+
+    fields = {field.name: field for field in found.schema if field.name != EXTRA_COLUMN}
+    for field in known:
+        if field.name != EXTRA_COLUMN:
+            fields.setdefault(field.name, pa.field(field.name, field.type))
+    extra = [field for field in found.schema if field.name == EXTRA_COLUMN]
+    return replace(found, schema=pa.schema([*fields.values(), *extra]))

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from hakiri.core.clock import Clock
 from hakiri.core.grammar import Rate
+
+NOTICED_SECONDS = 0.5
 
 
 @dataclass(slots=True)
@@ -53,7 +55,10 @@ class SharedBudget:
         self._clock = clock
         self._changed = threading.Condition()
         self._queue: deque[object] = deque()
+        self.rate = rate
         self.waited_seconds = 0.0
+        # Told before a wait that a person would notice, from whatever thread waits.
+        self.on_wait: Callable[[float], None] | None = None
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -90,6 +95,8 @@ class SharedBudget:
         seconds = self._turns.seconds_until_free(self._clock.monotonic())
         if seconds == 0.0:
             return False
+        if self.on_wait is not None and seconds is not None and seconds >= NOTICED_SECONDS:
+            self.on_wait(seconds)
         self._changed.wait(seconds)
         return True
 

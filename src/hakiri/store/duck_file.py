@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from hakiri.store.duck_sql import literal, quoted
@@ -39,7 +40,7 @@ def alter_duck_file(layout: StoreLayout, files: Files, changed: Iterable[ViewTex
     data = files.read(layout.duck_db)
     if data is None:
         return False
-    with _scratch(layout, files) as scratch:
+    with _scratch() as scratch:
         scratch.write_bytes(data)
         try:
             with _opened(scratch) as connection:
@@ -52,24 +53,17 @@ def alter_duck_file(layout: StoreLayout, files: Files, changed: Iterable[ViewTex
 
 def make_duck_file(layout: StoreLayout, files: Files, every: Iterable[ViewText]) -> None:
     """Put a new file with exactly these views there. Raises ViewNotMade."""
-    with _scratch(layout, files) as scratch:
+    with _scratch() as scratch:
         with _opened(scratch) as connection:
             _run(connection, every)
         _put(layout, files, scratch)
 
 
 @contextmanager
-def _scratch(layout: StoreLayout, files: Files) -> Iterator[Path]:
-    """A name for DuckDB to work on, beside the store's own files; whatever is left there was never used."""
-    scratch = layout.root / ".duck.db.making"
-    leftovers = (scratch, _log_of(scratch))
-    for path in leftovers:
-        files.remove(path)
-    try:
-        yield scratch
-    finally:
-        for path in leftovers:
-            files.remove(path)
+def _scratch() -> Iterator[Path]:
+    """A file for DuckDB to work on, away from the store, which sees only the finished one."""
+    with TemporaryDirectory(prefix="hakiri-views-") as folder:
+        yield Path(folder) / "duck.db"
 
 
 @contextmanager
@@ -97,9 +91,5 @@ def _run(connection: duckdb.DuckDBPyConnection, texts: Iterable[ViewText]) -> No
 
 def _put(layout: StoreLayout, files: Files, made: Path) -> None:
     # Somebody who opened the old one for writing may have left a log, which would not fit the new one.
-    files.remove(_log_of(layout.duck_db))
+    files.remove(layout.duck_db.with_name(f"{layout.duck_db.name}.wal"))
     replace(files, layout.duck_db, made.read_bytes())
-
-
-def _log_of(path: Path) -> Path:
-    return path.with_name(f"{path.name}.wal")

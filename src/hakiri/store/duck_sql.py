@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 import pyarrow as pa
 
 from hakiri.store.descent import Node
+from hakiri.store.row_json import is_text_in_json
+from hakiri.store.texts import is_any
 
 _TYPES: Mapping[pa.DataType, str] = MappingProxyType(
     {
@@ -78,7 +81,7 @@ def _type(kind: pa.DataType) -> str:
 def _converted(value: str, old: Node, new: Node, *, depth: int) -> str:
     """The value in today's type. Nested values are taken apart only where a cast would not do."""
     if _is_castable(old, new):
-        return _leaf(value, old.kind, new.kind)
+        return _whole(value, old, new, depth=depth)
     if pa.types.is_struct(new.kind):
         return _struct(value, old, new, depth=depth)
     item = f"item_{depth}"
@@ -122,32 +125,50 @@ def _is_castable(old: Node, new: Node) -> bool:
             return False
         if any(before.name != after.name for before, after in pairs):
             return False
-    return all(_is_castable(*pair) and _is_plain(*(node.kind for node in pair)) for pair in pairs)
+    return all(_is_castable(*pair) and _is_plain(*pair) for pair in pairs)
 
 
-def _is_plain(old: pa.DataType, new: pa.DataType) -> bool:
-    return _leaf("", old, new) == f"CAST( AS {_type(new)})"
+def _is_plain(old: Node, new: Node) -> bool:
+    return _whole("", old, new, depth=0) == f"CAST( AS {_type(new.kind)})"
 
 
-def _leaf(value: str, old: pa.DataType, new: pa.DataType) -> str:
-    if pa.types.is_string(new):
-        return _text(value, old)
-    if pa.types.is_binary(new) and not (pa.types.is_binary(old) or pa.types.is_null(old)):
-        return f"encode({_text(value, old)})"
-    is_zoned = pa.types.is_timestamp(new) and new.tz is not None
-    if is_zoned and (pa.types.is_date(old) or (pa.types.is_timestamp(old) and old.tz is None)):
+def _whole(value: str, old: Node, new: Node, *, depth: int) -> str:
+    """The value as a whole in today's type."""
+    if pa.types.is_string(new.kind):
+        return _text(value, old, depth=depth)
+    if pa.types.is_binary(new.kind) and not is_any(old.kind, pa.types.is_binary, pa.types.is_null):
+        return f"encode({_text(value, old, depth=depth)})"
+    is_zoned = pa.types.is_timestamp(new.kind) and new.kind.tz is not None
+    if is_zoned and (pa.types.is_date(old.kind) or (pa.types.is_timestamp(old.kind) and old.kind.tz is None)):
         # A plain cast would take the zone of whoever reads.
         return f"(CAST({value} AS TIMESTAMP) AT TIME ZONE 'UTC')"
-    return f"CAST({value} AS {_type(new)})"
+    return f"CAST({value} AS {_type(new.kind)})"
 
 
-def _text(value: str, old: pa.DataType) -> str:
+def _text(value: str, old: Node, *, depth: int) -> str:
     """The same text that the writer makes of a value that came after the column became one of text."""
-    if pa.types.is_timestamp(old):
-        moment, zone = (value, "") if old.tz is None else (f"{value} AT TIME ZONE 'UTC'", " || 'Z'")
+    kind = old.kind
+    if pa.types.is_timestamp(kind):
+        moment, zone = (value, "") if kind.tz is None else (f"{value} AT TIME ZONE 'UTC'", " || 'Z'")
         return f"(strftime({moment}, '%Y-%m-%d %H:%M:%S.%f'){zone})"
-    if pa.types.is_time(old):
+    if pa.types.is_time(kind):
         return f"strftime(DATE '1970-01-01' + CAST({value} AS TIME), '%H:%M:%S.%f')"
-    if pa.types.is_nested(old):
-        return f"CAST(to_json({value}) AS VARCHAR)"
+    if pa.types.is_nested(kind):
+        return f"CAST(to_json({_converted(value, old, _for_json(old), depth=depth)}) AS VARCHAR)"
     return f"CAST({value} AS VARCHAR)"
+
+
+def _for_json(node: Node) -> Node:
+    """The same node with texts in the place of what JSON has no values for."""
+    children = tuple(_for_json(child) for child in node.children)
+    return replace(node, field=node.field.with_type(_type_for_json(node.kind)), children=children)
+
+
+def _type_for_json(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_type_for_json(field.type)) for field in kind.fields])
+    if pa.types.is_list(kind):
+        return pa.list_(_type_for_json(kind.value_type))
+    if pa.types.is_map(kind):
+        return pa.map_(_type_for_json(kind.key_type), _type_for_json(kind.item_type))
+    return pa.string() if is_text_in_json(kind) else kind

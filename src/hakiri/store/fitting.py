@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hakiri.store.errors import UnfitColumns
-from hakiri.store.row_json import json_texts
+from hakiri.store.row_json import json_texts, plain_texts
 from hakiri.store.texts import is_any, is_bytes, is_text
 
 Mask: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
@@ -157,9 +157,7 @@ def _text_cast(column: pa.Array, target: pa.DataType) -> pa.Array:
     if pa.types.is_floating(column.type):
         texts = [str(value) for value in column.to_numpy(zero_copy_only=False)]
         return pc.if_else(column.is_valid(), pa.array(texts, target), pa.scalar(None, target))
-    if pa.types.is_decimal(column.type):
-        return pa.array([None if value is None else f"{value:f}" for value in column.to_pylist()], target)
-    return column.cast(target)
+    return plain_texts(column).cast(target)
 
 
 def _bytes_cast(column: pa.Array, target: pa.DataType) -> pa.Array:

@@ -3,52 +3,59 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
-from types import MappingProxyType
+import math
 from typing import Any
 
 import pyarrow as pa
 
-from hakiri.store.texts import nested_texts
+from hakiri.store.texts import Form, is_any, is_bytes, plain_values
 
 
 def json_texts(column: pa.Array) -> list[str | None]:
     """The JSON of every value of a column; of NULL it is NULL.
 
-    Numbers stay numbers, moments and days are ISO 8601, decimals are texts with all their digits, bytes are
-    hexadecimal, and what is no number in JSON (NaN, Infinity) is a text.
+    Whole numbers and floats stay numbers, durations are microseconds. Moments, days, times and decimals are
+    texts with all their digits, bytes are hexadecimal, and what is no number in JSON (NaN, Infinity) is a
+    text as well.
     """
-    try:
-        values = column.to_pylist()
-    except (ValueError, OverflowError):  # a moment that Python has no date for
-        return nested_texts(column)
-    return [None if value is None else _json(value) for value in values]
+    return [None if value is None else _json(value) for value in plain_values(column, _READABLE)]
+
+
+def plain_texts(column: pa.Array) -> pa.Array:
+    """The texts of moments, days, times and decimals."""
+    if pa.types.is_decimal(column.type):  # of which Arrow writes small ones as 1E-8
+        plain = [None if value is None else f"{value:f}" for value in column.to_pylist()]
+        return pa.array(plain, pa.string())
+    return column.cast(pa.string())
+
+
+def is_text_in_json(kind: pa.DataType) -> bool:
+    """Whether values of a flat type are no numbers, flags or texts as JSON has them."""
+    return is_any(kind, pa.types.is_decimal, pa.types.is_timestamp, pa.types.is_date, pa.types.is_time)
 
 
 def _json(value: Any) -> str:
-    return json.dumps(_plain(value), ensure_ascii=False, allow_nan=False)
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _plain(inner) for name, inner in value.items()}
-    if isinstance(value, list) and value and isinstance(value[0], tuple):
-        return {key if isinstance(key, str) else _json(key): _plain(inner) for key, inner in value}
-    if isinstance(value, list):
-        return [_plain(inner) for inner in value]
-    return _LEAVES[type(value)](value) if type(value) in _LEAVES else value
+def _leaves(column: pa.Array) -> list[Any]:
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _leaves(column.dictionary_decode())
+    if is_text_in_json(kind):
+        column = plain_texts(column)
+    elif pa.types.is_duration(kind):
+        column = column.cast(pa.duration("us")).cast(pa.int64())
+    values: list[Any] = column.to_pylist()
+    if is_bytes(kind):
+        return [None if value is None else value.hex() for value in values]
+    if pa.types.is_floating(kind):
+        return [value if value is None or math.isfinite(value) else str(value) for value in values]
+    return values
 
 
-_LEAVES: Mapping[type, Callable[[Any], Any]] = MappingProxyType(
-    {
-        float: lambda value: str(value) if value - value != 0 else value,
-        bytes: bytes.hex,
-        Decimal: lambda value: f"{value:f}",
-        timedelta: lambda value: value / timedelta(seconds=1),
-        datetime: datetime.isoformat,
-        date: date.isoformat,
-        time: time.isoformat,
-    }
+_READABLE = Form(
+    leaves=_leaves,
+    struct=dict,
+    map=lambda pairs: {key if isinstance(key, str) else _json(key): value for key, value in pairs},
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -37,7 +38,7 @@ def nested_texts(column: pa.Array) -> list[str | None]:
         None
         if plain is None
         else json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        for plain in _plains(column)
+        for plain in plain_values(column, _CANONICAL)
     ]
 
 
@@ -59,29 +60,47 @@ def is_any(kind: pa.DataType, *questions: Callable[[pa.DataType], bool]) -> bool
     return any(question(kind) for question in questions)
 
 
-def _plains(column: pa.Array) -> list[Any]:
-    """The values of a column as what JSON is made of: every leaf a text, NULL fields of structs left out."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """How the parts of nested values become what JSON is made of."""
+
+    leaves: Callable[[pa.Array], list[Any]]
+    struct: Callable[[list[tuple[str, Any]]], Any]
+    map: Callable[[list[tuple[Any, Any]]], Any]
+
+
+def plain_values(column: pa.Array, form: Form) -> list[Any]:
+    """The values of a column, of whatever type, in a form for JSON."""
     kind = column.type
     if pa.types.is_struct(kind):
         names = [field.name for field in kind.fields]
-        rows = zip(*(_plains(column.field(number)) for number in range(len(names))), strict=True)
+        rows = zip(*(plain_values(column.field(number), form) for number in range(len(names))), strict=True)
         return [
-            {name: value for name, value in zip(names, row, strict=True) if value is not None} if ok else None
+            form.struct(list(zip(names, row, strict=True))) if ok else None
             for row, ok in zip(rows, column.is_valid().to_pylist(), strict=True)
         ]
     if pa.types.is_map(kind):
-        pairs = zip(_plains(_held(column, column.keys)), _plains(_held(column, column.items)), strict=True)
-        return [
-            None if each is None else sorted(each, key=lambda pair: _key_order(pair[0]))
-            for each in _cut([list(pair) for pair in pairs], column)
-        ]
+        keys, values = (plain_values(_held(column, part), form) for part in (column.keys, column.items))
+        pairs = _cut(list(zip(keys, values, strict=True)), column)
+        return [None if each is None else form.map(each) for each in pairs]
     if pa.types.is_nested(kind):
         lists = column if pa.types.is_list(kind) else column.cast(pa.list_(kind.value_field))
-        return _cut(_plains(_held(lists, lists.values)), lists)
-    if is_bytes(kind):
+        return _cut(plain_values(_held(lists, lists.values), form), lists)
+    return form.leaves(column)
+
+
+def _canonical_leaves(column: pa.Array) -> list[Any]:
+    if is_bytes(column.type):
         return [None if value is None else value.hex() for value in column.to_pylist()]
-    plain: list[Any] = value_texts(column)[0].to_pylist()
-    return plain
+    texts: list[Any] = value_texts(column)[0].to_pylist()
+    return texts
+
+
+_CANONICAL = Form(
+    leaves=_canonical_leaves,
+    struct=lambda fields: {name: value for name, value in fields if value is not None},
+    map=lambda pairs: sorted(map(list, pairs), key=lambda pair: _key_order(pair[0])),
+)
 
 
 def _held(column: pa.Array, values: pa.Array) -> pa.Array:

@@ -31,7 +31,11 @@ def stored(query: Query, table: str, *more: str) -> list[tuple[Any, ...]]:
     return query(f"SELECT {', '.join(('id', 'updated_at', *more))} FROM {table} ORDER BY id")
 
 
-@pytest.mark.spec("HP-034", "HP-038", "HP-051", "HP-059", "HP-102")
+@pytest.mark.spec("HP-034")
+@pytest.mark.spec("HP-038")
+@pytest.mark.spec("HP-051")
+@pytest.mark.spec("HP-059")
+@pytest.mark.spec("HP-102")
 def test_hakiri_toml_runs_from_nothing_to_streaming_and_then_pulls_the_delta(
     hakiri: Run, query: Query, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -70,7 +74,8 @@ def test_hakiri_toml_runs_from_nothing_to_streaming_and_then_pulls_the_delta(
         assert stored(query, "shopify_orders") == shopify_rows(shop)["shopify_orders"]
 
 
-@pytest.mark.spec("HP-001", "HP-042")
+@pytest.mark.spec("HP-001")
+@pytest.mark.spec("HP-042")
 def test_the_json_form_is_the_same_pipeline_so_that_nothing_is_to_do_after_moving_to_it(
     hakiri: Run, query: Query, tmp_path: Path
 ) -> None:

@@ -9,6 +9,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from hakiri.catalog import Catalog, open_catalog
 from hakiri.catalog.contract.chunks import Chunk, ChunkAttempt, ChunkCommit, ChunkError, ChunkStatus, NewChunk
 from hakiri.catalog.contract.lineage import Edge
@@ -16,6 +18,7 @@ from hakiri.catalog.contract.pipelines import Failure, Phase
 from hakiri.catalog.contract.runs import RunOutcome, RunStatus
 from hakiri.catalog.contract.schemas import SchemaStep
 from hakiri.core.canonical import canonical_json
+from hakiri.core.clock import FixedClock
 from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import ChunkId, NodeId, PipelineId, RunId, TableName
 from hakiri.manifest import Project, load_project
@@ -278,6 +281,12 @@ def half_failed(scene: Scene, pipeline: str = "orders", table: str = "orders") -
     scene.chunk_failed(pipeline, run, "sources.unauthorized", "the source answered 401")
     scene.failed(pipeline, run, "sources.unauthorized", "the source answered 401")
     return run
+
+
+def stop_the_clock(monkeypatch: pytest.MonkeyPatch, now: datetime = NOW) -> None:
+    """Have commands think that it is `now`, and that Ada calls them."""
+    monkeypatch.setattr("hakiri.cli.entry.SystemClock", lambda: FixedClock(now))
+    monkeypatch.setenv("USER", "ada")
 
 
 def chunk_ids(*numbers: int) -> tuple[ChunkId, ...]:

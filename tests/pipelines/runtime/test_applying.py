@@ -17,7 +17,11 @@ STORED = "SELECT id, part, v FROM counted_items ORDER BY id"
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.spec("HP-034", "HP-038", "HP-059", "HP-098", "HP-102")
+@pytest.mark.spec("HP-034")
+@pytest.mark.spec("HP-038")
+@pytest.mark.spec("HP-059")
+@pytest.mark.spec("HP-098")
+@pytest.mark.spec("HP-102")
 def test_a_pipeline_comes_to_streaming_and_then_pulls_only_what_is_new(
     lab: Lab, source: CountedSource, kind: str
 ) -> None:

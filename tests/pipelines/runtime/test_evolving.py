@@ -19,7 +19,10 @@ def types_of(lab: Lab) -> dict[str, str]:
     return {name: kind for name, kind, *_ in lab.query("DESCRIBE counted_items")}
 
 
-@pytest.mark.spec("HP-065", "HP-066", "HP-067", "HP-074")
+@pytest.mark.spec("HP-065")
+@pytest.mark.spec("HP-066")
+@pytest.mark.spec("HP-067")
+@pytest.mark.spec("HP-074")
 def test_columns_come_and_go_and_every_row_keeps_what_it_had(lab: Lab, source: CountedSource) -> None:
     source.put(moments(3))
     lab.write(manifest("monotonic"))
@@ -66,7 +69,9 @@ def test_a_wider_type_leaves_old_files_as_they_are_and_reads_as_the_wide_one(
     assert {path: path.read_bytes() for path in before} == before
 
 
-@pytest.mark.spec("HP-044", "HP-069", "HP-048")
+@pytest.mark.spec("HP-044")
+@pytest.mark.spec("HP-069")
+@pytest.mark.spec("HP-048")
 def test_a_narrower_type_is_refused_and_nothing_is_written(lab: Lab, source: CountedSource) -> None:
     source.do("ALTER TABLE items ADD COLUMN score INTEGER")
     source.fact("columns", '{"score": "int64"}')

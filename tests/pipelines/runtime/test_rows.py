@@ -45,7 +45,9 @@ def test_without_a_key_rows_are_added(lab: Lab, source: CountedSource) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.spec("HP-118", "HP-146", "HP-149")
+@pytest.mark.spec("HP-118")
+@pytest.mark.spec("HP-146")
+@pytest.mark.spec("HP-149")
 def test_files_are_numbered_and_every_row_carries_its_hash(lab: Lab, source: CountedSource) -> None:
     source.put(moments(5))
     lab.write(manifest("monotonic"))

@@ -7,7 +7,7 @@ from datetime import datetime
 from hakiri.catalog.contract.audit import AuditEntry
 from hakiri.catalog.contract.deciders import check_decider
 from hakiri.catalog.sql.counters import count_on
-from hakiri.catalog.sql.database import Database, Row, Transaction, legible, moment, sure
+from hakiri.catalog.sql.database import Database, Row, Transaction, moment, sure
 from hakiri.core.ids import PipelineId, TableName
 
 _BEYOND_ALL = 2**63 - 1
@@ -70,7 +70,7 @@ def add_entry(
         table=table,
         before=before,
         after=after,
-        reason=legible(reason),
+        reason=reason,
     )
     return _entry(sure(added))
 

@@ -21,6 +21,7 @@ from hakiri.catalog.sql.database import (
     legible,
     moment,
     moment_or_none,
+    storable,
     sure,
 )
 from hakiri.core.canonical import canonical_json
@@ -102,6 +103,9 @@ class SqlPipelines:
         return self._database.write(work)
 
     def fail(self, pipeline: PipelineId, failure: Failure, now: datetime) -> PipelineState:
+        # In JSON a NUL is written as text that no later check would notice.
+        for name in ("run", "spec_hash"):
+            storable(name, getattr(failure, name))
         kept = replace(failure, kind=legible(failure.kind) or "", message=legible(failure.message) or "")
 
         def work(tx: Transaction) -> PipelineState:

@@ -42,7 +42,7 @@ from hakiri.catalog.testing.samples import (
 )
 from hakiri.catalog.testing.workload import SOME_STEPS, Step, work_on
 from hakiri.core.cursors import CursorKind
-from hakiri.core.ids import ChunkId, PipelineId, SelectionId, SpecId
+from hakiri.core.ids import ChunkId, PipelineId, RunId, SelectionId, SpecId
 
 UNSTORABLE = ("\0", "half a pair: \ud83d")
 WRITES: dict[str, Callable[[Catalog, str], object]] = {
@@ -50,7 +50,10 @@ WRITES: dict[str, Callable[[Catalog, str], object]] = {
     "cursor": lambda catalog, text: catalog.cursors.put(PIPELINE, TABLE, text, run=RUN, now=T0),
     "spec": lambda catalog, text: catalog.selections.save_spec(SpecId("spec"), text, T0),
     "edge": lambda catalog, text: catalog.lineage.add([edge(2, 1, reason=text)]),
-    "entry": lambda catalog, text: catalog.audit.note("auto", text, T0),
+    "entry": lambda catalog, text: catalog.audit.note("auto", "tidy", T0, reason=text),
+    "failure": lambda catalog, text: catalog.pipelines.fail(
+        PIPELINE, Failure(run=RunId(text), kind="", message="", at=T0, spec_hash=None), T0
+    ),
     "applied": lambda catalog, text: catalog.pipelines.note_applied(PIPELINE, text, "sha256:1", T0),
     "file": lambda catalog, text: catalog.garbage.doom([doomed(text)], T0),
 }

@@ -10,7 +10,7 @@ LONG_SECONDS = 8.0
 
 def group_cap(parallelism: int | None) -> int:
     """The most chunks in one job: no more at once than the operator allows."""
-    return MOST_JOINED if parallelism is None else max(1, parallelism)
+    return MOST_JOINED if parallelism is None else min(MOST_JOINED, max(1, parallelism))
 
 
 def first_group(cap: int) -> int:

@@ -11,8 +11,8 @@ from hakiri.pipelines.chunks.pieces import Piece, PieceKind
 class Loss(StrEnum):
     """What becomes of the rows of a chunk that is skipped."""
 
-    MISSING = "its rows are missing until somebody pulls them"
-    LATER = "the next run reads it again, from the same place"
+    MISSING = "the rows are missing until somebody pulls them"
+    LATER = "the next run reads on from the same place"
     OLD = "readers keep seeing the rows of the pass before"
     DELETES = "rows that are gone at the source stay"
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
+from hakiri.catalog.contract.pipelines import Phase
 from hakiri.catalog.contract.runs import RunOutcome, RunStatus
 from hakiri.core.errors import HakiriError
 from hakiri.core.ids import NodeId, PipelineId, TableName
@@ -20,7 +21,8 @@ from hakiri.pipelines.runtime.ground import Ground
 from hakiri.pipelines.runtime.keeper import LeaseKeeper
 from hakiri.pipelines.runtime.nodes import bury_dead_nodes, known_node
 from hakiri.pipelines.runtime.publishing import Publishing
-from hakiri.pipelines.runtime.runs import PipelineRun, RunResult, Shop
+from hakiri.pipelines.runtime.runs import PipelineRun
+from hakiri.pipelines.runtime.shop import RunResult, Shop, phase_of
 from hakiri.pipelines.runtime.slots import Slots
 from hakiri.pipelines.runtime.steps import Step
 from hakiri.store.publishing import Publisher
@@ -54,19 +56,24 @@ def apply_project(ground: Ground, *, only: str | None = None) -> list[Applied]:
     done: dict[str, Applied] = {}
     if working:
         ticking = {spec.id for spec in working if needs[spec.id] in (Need.DUE, Need.NEWS)}
-        with open_shop(ground) as shop:
+        with open_shop(ground, working) as shop:
             for applied in run_pipelines(shop, working, needs, ticking):
                 done[applied.pipeline] = applied
     return [done.get(spec.id) or _left_alone(ground, spec, needs[spec.id]) for spec in specs]
 
 
 def run_now(ground: Ground, spec: PipelineSpec) -> Applied:
-    """One run of one pipeline because somebody asked. A failed one waits for a decision all the same."""
+    """One run of one pipeline because somebody asked. A failed one waits for a decision all the same.
+
+    While the history is pulled, it dispatches as many chunks as a tick may.
+    """
     need = need_of(ground.catalog, spec, ground.project.root, ground.clock.now())
     if need is Need.WAITS:
         return _left_alone(ground, spec, need)
-    with open_shop(ground) as shop:
-        (applied,) = run_pipelines(shop, [spec], {spec.id: Need.ASKED}, {spec.id})
+    is_history = phase_of(ground, PipelineId(spec.id)) is not Phase.STREAMING
+    most = spec.backfill.max_chunks_per_tick if is_history else None
+    with open_shop(ground, [spec]) as shop:
+        (applied,) = run_pipelines(shop, [spec], {spec.id: Need.ASKED}, {spec.id}, most_chunks=most)
     return applied
 
 
@@ -87,9 +94,11 @@ def _retire_the_gone(ground: Ground, now: datetime) -> None:
 
 
 @contextmanager
-def open_shop(ground: Ground) -> Iterator[Shop]:
+def open_shop(ground: Ground, specs: Sequence[PipelineSpec]) -> Iterator[Shop]:
     """What the runs of this process share until the block ends: leases are kept, and views are written."""
     publisher = Publisher(ground.layout, ground.catalog)
+    caps = [spec.backfill.max_parallel_chunks for spec in specs]
+    slots = Slots(min(cap for cap in (*caps, ground.chunks_at_once) if cap is not None))
 
     def told(tables: tuple[TableName, ...]) -> None:
         ground.listen(Published(tables=tables))
@@ -101,7 +110,7 @@ def open_shop(ground: Ground) -> Iterator[Shop]:
     ):
         ground.reached(Step.NODE_KNOWN)
         bury_dead_nodes(ground.nodes, lambda node: bury(ground, node))
-        yield Shop(ground=ground, keeper=keeper, publishing=publishing, slots=Slots(ground.chunks_at_once))
+        yield Shop(ground=ground, keeper=keeper, publishing=publishing, slots=slots)
 
 
 def bury(ground: Ground, node: NodeId) -> None:

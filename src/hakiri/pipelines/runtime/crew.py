@@ -15,7 +15,7 @@ from hakiri.catalog.errors import LeaseLost, SchemaMoved
 from hakiri.core.backoff import Backoff
 from hakiri.core.errors import HakiriError
 from hakiri.core.ids import ChunkId, PipelineId, RunId, TableName
-from hakiri.pipelines.chunks.joining import next_group
+from hakiri.pipelines.chunks.joining import first_group, next_group
 from hakiri.pipelines.events import ChunkGivenBack, ChunkStarted, Waiting
 from hakiri.pipelines.runtime.ground import Ground
 from hakiri.pipelines.runtime.keeper import LeaseKeeper
@@ -25,8 +25,6 @@ from hakiri.sources.errors import RateLimited
 
 # What a transient failure costs before the next try: up to a second, doubled each time, up to a minute.
 BACKOFF = Backoff(first_seconds=1.0, longest_seconds=60.0, budget_seconds=3600.0)
-LARGEST_GROUP = 32
-FIRST_GROUP = 4
 # How often a thread that has nothing to take looks whether that has changed.
 _LOOK_SECONDS = 0.5
 
@@ -36,6 +34,9 @@ class Hands(Protocol):
 
     def largest_group(self) -> int:
         """How many chunks may be read in one job."""
+
+    def most_at_once(self) -> int | None:
+        """How many chunks may be worked on at a time, in however many jobs; None is any number."""
 
     def describe(self, attempt: ChunkAttempt) -> str:
         """What the chunk reads, in words."""
@@ -67,6 +68,7 @@ class Crew:
     _lock: threading.Condition = field(default_factory=threading.Condition)
     _in_flight: int = 0
     _taken: int = 0
+    _busy: Counter[TableName] = field(default_factory=Counter)
     _tries: Counter[ChunkId] = field(default_factory=Counter)
     _sizes: dict[TableName, int] = field(default_factory=dict)
     _alone: set[ChunkId] = field(default_factory=set)
@@ -116,7 +118,11 @@ class Crew:
             return ()
 
     def _claim(self, table: TableName) -> tuple[ChunkAttempt, ...]:
-        wanted = min(self._sizes.get(table, FIRST_GROUP), self.hands[table].largest_group())
+        cap = self.hands[table].largest_group()
+        wanted = min(self._sizes.get(table) or first_group(cap), cap)
+        most = self.hands[table].most_at_once()
+        if most is not None:
+            wanted = min(wanted, most - self._busy[table])
         if self.most_chunks is not None:
             wanted = min(wanted, self.most_chunks - self._taken)
         if wanted <= 0:
@@ -140,6 +146,7 @@ class Crew:
         finally:
             self.slots.give_back(places - len(attempts))
         self._taken += len(attempts)
+        self._busy[table] += len(attempts)
         self.keeper.hold(attempts)
         return attempts
 
@@ -160,6 +167,7 @@ class Crew:
             self.slots.give_back(len(attempts))
             with self._lock:
                 self._in_flight -= 1
+                self._busy[attempts[0].table] -= len(attempts)
                 self._lock.notify_all()
 
     @contextmanager

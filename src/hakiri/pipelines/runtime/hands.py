@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 from hakiri.catalog.contract.chunks import Chunk, ChunkAttempt, ChunkStatus, NewChunk
 from hakiri.catalog.contract.leases import Lease
 from hakiri.catalog.contract.lineage import Edge, EdgeKind
+from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import TableName
 from hakiri.engine import as_ours
 from hakiri.engine.errors import SparkUnreachable
+from hakiri.pipelines.chunks.joining import group_cap
 from hakiri.pipelines.chunks.pieces import Piece, PieceKind, reads, stream_name
 from hakiri.pipelines.chunks.wording import describe
 from hakiri.pipelines.events import ChunkCommitted
 from hakiri.pipelines.runtime.commits import Finished, Protocolist
-from hakiri.pipelines.runtime.crew import LARGEST_GROUP
 from hakiri.pipelines.runtime.ground import Ground
 from hakiri.pipelines.runtime.jobs import Assignment, Gathered, TableJob
 from hakiri.pipelines.runtime.publishing import Publishing
@@ -53,9 +54,11 @@ class TableHands:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def largest_group(self) -> int:
-        cap = self.work_on.knobs.parallelism.value
-        most = LARGEST_GROUP if cap is None else min(cap, LARGEST_GROUP)
+        most = group_cap(self.most_at_once())
         return most if most > 1 and self._joins() else 1
+
+    def most_at_once(self) -> int | None:
+        return self.work_on.knobs.parallelism.value
 
     def describe(self, attempt: ChunkAttempt) -> str:
         return describe(Piece.parse(attempt.predicate))
@@ -118,7 +121,7 @@ class TableHands:
             table=self.work_on.table.name,
             incremental=self.work_on.cursor,
             schema=self.work_on.table.schema,
-            limit=self.ground.segment_rows if self._is_limited else None,
+            limit=self._limit(piece),
         )
         folder = self.ground.layout.attempt_folder(
             table=attempt.table,
@@ -128,6 +131,11 @@ class TableHands:
             number=attempt.number,
         )
         return Assignment(attempt=attempt, piece=piece, read=read, folder=folder)
+
+    def _limit(self, piece: Piece) -> int | None:
+        """How many rows to stop after. A snapshot is read as a whole, as is what cannot be gone on with."""
+        is_snapshot = self.work_on.kind is CursorKind.SNAPSHOT_ID and piece.after is None
+        return self.ground.segment_rows if self._is_limited and not is_snapshot else None
 
     def _finished(self, gathered: Gathered) -> Finished:
         assignment = gathered.assignment
@@ -149,7 +157,8 @@ class TableHands:
             moves_stream=piece.is_open and gathered.cursor is not None,
             pass_number=piece.pass_number,
             pass_size=piece.pass_size,
-            ends_pass=not self._goes_on(gathered),
+            # The last of a pass whose size is known is whichever comes last: its chunks are counted.
+            ends_pass=piece.pass_size is None and not self._goes_on(gathered),
             is_unchanged=self._is_unchanged(gathered),
             edges=self._edges(assignment.attempt),
         )

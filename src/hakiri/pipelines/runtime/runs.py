@@ -5,24 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hakiri.catalog.contract.chunks import ChunkStatus, ChunkTally
-from hakiri.catalog.contract.pipelines import Decision, Failure, Phase
+from hakiri.catalog.contract.pipelines import Failure, Phase
 from hakiri.catalog.contract.runs import Run, RunOutcome, RunStatus, StartedRun
-from hakiri.catalog.errors import LeaseLost
 from hakiri.core.errors import HakiriError
 from hakiri.core.ids import PipelineId, TableName
+from hakiri.engine import as_ours
 from hakiri.manifest import PipelineSpec
 from hakiri.pipelines.applied import applied_text, spec_hash
 from hakiri.pipelines.chunks.due import sla_in_force
 from hakiri.pipelines.chunks.phases import PhaseEvent, advance_phase, event_after_chunk
 from hakiri.pipelines.chunks.states import RunEvent, RunState, advance
-from hakiri.pipelines.errors import LeaseHeldElsewhere
-from hakiri.pipelines.events import Discovered, PhaseChanged, RunEnded, RunStarted, SchemaChanged
+from hakiri.pipelines.events import (
+    Discovered,
+    PhaseChanged,
+    RunEnded,
+    RunStarted,
+    SchemaChanged,
+    Waiting,
+)
 from hakiri.pipelines.runtime.commits import Protocolist
 from hakiri.pipelines.runtime.crew import Crew
 from hakiri.pipelines.runtime.ground import Ground
 from hakiri.pipelines.runtime.hands import TableHands
-from hakiri.pipelines.runtime.keeper import LeaseKeeper
 from hakiri.pipelines.runtime.plans import (
     ends_read_at,
     plan_history,
@@ -30,46 +34,23 @@ from hakiri.pipelines.runtime.plans import (
     plan_tick,
     plan_what_is_missing,
 )
-from hakiri.pipelines.runtime.publishing import Publishing
-from hakiri.pipelines.runtime.slots import Slots, WritePace
+from hakiri.pipelines.runtime.shop import (
+    RunResult,
+    Shop,
+    phase_of,
+    recorded,
+    settle_edited,
+    waits_for_decision,
+)
+from hakiri.pipelines.runtime.slots import WritePace
 from hakiri.pipelines.runtime.steps import Step
 from hakiri.pipelines.runtime.tables import TableWork, plans_for, prepare_table, table_job
 from hakiri.pipelines.runtime.tally import RunTally
 from hakiri.sources.reading import OpenSource, open_source
 from hakiri.store.files import LocalFiles
 
-# How long a worker waits for another that looks at a pipeline for the first time.
-_FIRST_LOOK_SECONDS = 30.0
-_LOOK_SECONDS = 0.2
 # How often one run reads what came while it was reading.
 MOST_CATCH_UPS = 10
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunResult:
-    """How a run ended. `left` is what others still work on, or what a limit kept it from taking."""
-
-    pipeline: PipelineId
-    run: Run
-    phase: Phase
-    chunks: int
-    quarantined: int
-    left: ChunkTally
-    error: HakiriError | None = None
-
-    @property
-    def is_converged(self) -> bool:
-        return self.error is None and self.phase is Phase.STREAMING
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shop:
-    """What the runs of one process share."""
-
-    ground: Ground
-    keeper: LeaseKeeper
-    publishing: Publishing
-    slots: Slots
 
 
 @dataclass(kw_only=True)
@@ -105,8 +86,12 @@ class PipelineRun:
                 self.shop.keeper.hold_pipeline(started.lease)
             error = self._worked(started, tally)
             status = self._status(error)
-        except HakiriError as raised:
-            error = raised
+        except Exception as raised:
+            told = as_ours(raised)
+            if not isinstance(told, HakiriError):
+                self._end(started, RunStatus.FAILED, tally, began, None, kind=type(raised).__name__)
+                raise
+            error = told
         except BaseException:
             self._end(started, RunStatus.PARTIAL, tally, began, None, kind="interrupted")
             raise
@@ -114,73 +99,33 @@ class PipelineRun:
             self.shop.keeper.drop_pipeline(self.pipeline)
             if started.lease is not None:
                 ground.catalog.leases.release(started.lease)
-        if error is not None and not isinstance(error, LeaseLost):
+        if error is not None and waits_for_decision(error):
             self._fail(started, error)
         # A run that has ended is looked after by nobody, so its views are there before.
         self.shop.publishing.wait()
         run = self._end(started, status, tally, began, error)
-        state = ground.catalog.pipelines.get(self.pipeline)
         return RunResult(
             pipeline=self.pipeline,
             run=run,
-            phase=state.phase if state is not None else Phase.PLANNING,
+            phase=phase_of(ground, self.pipeline),
             chunks=tally.chunks,
             quarantined=tally.quarantined,
             left=ground.catalog.chunks.tally(self.pipeline),
             error=error,
         )
 
-    def _recorded(self) -> StartedRun:
-        """The run in the catalog, with the lease that its pipeline needs. Raises LeaseHeldElsewhere."""
-        ground = self.ground
-        waited = 0.0
-        while True:
-            run = ground.new_run(ground.clock)
-            started = ground.catalog.runs.start(
-                run,
-                self.pipeline,
-                ground.node,
-                ground.clock.now(),
-                ttl=ground.lease,
-                trace=ground.trace_of(run),
-            )
-            if not started.is_skipped:
-                return started
-            # Whoever runs it for the first time holds it until the kind of its cursor is known.
-            while waited < _FIRST_LOOK_SECONDS and self._phase() is Phase.PLANNING:
-                waited += _LOOK_SECONDS
-                if ground.stop.wait(_LOOK_SECONDS):
-                    break
-            state = ground.catalog.pipelines.get(self.pipeline)
-            if ground.stop.is_asked or state is None or state.kind.needs_lease:
-                lease = ground.catalog.leases.current(self.pipeline)
-                holder = lease.holder if lease is not None else "another worker"
-                raise LeaseHeldElsewhere(self.spec.id, holder)
-
-    def _settle_edited(self) -> None:
-        """Whoever edited a pipeline that failed, or its transform, has decided to try again."""
-        catalog, now = self.ground.catalog, self.ground.clock.now()
-        state = catalog.pipelines.get(self.pipeline)
-        if state is not None and state.failure is not None:
-            catalog.pipelines.decide(self.pipeline, Decision.RETRY, "auto", now)
-        elif catalog.chunks.tally(self.pipeline).failed:
-            # Somebody died between giving up a chunk and telling why: there is nothing to decide about.
-            failed = catalog.chunks.page(self.pipeline, status=ChunkStatus.FAILED)
-            catalog.chunks.reopen(self.pipeline, [chunk.chunk for chunk in failed], now)
-
     def _start(self) -> StartedRun:
         ground = self.ground
-        self._settle_edited()
+        settle_edited(ground, self.pipeline)
         self.state = advance(self.state, RunEvent.TRIGGER)
-        started = self._recorded()
+        started = recorded(ground, self.pipeline)
         ground.reached(Step.RUN_RECORDED)
-        state = ground.catalog.pipelines.get(self.pipeline)
         tally = ground.catalog.chunks.tally(self.pipeline)
         ground.listen(
             RunStarted(
                 pipeline=self.pipeline,
                 run=started.run.run,
-                phase=state.phase if state is not None else Phase.PLANNING,
+                phase=phase_of(ground, self.pipeline),
                 chunks_total=tally.total,
                 chunks_done=tally.done,
                 at=started.run.started_at,
@@ -199,6 +144,7 @@ class PipelineRun:
             advertised=ground.advertised,
         ) as source:
             ground.reached(Step.SOURCE_OPENED)
+            self._tell_waits(source)
             works = self._discovered(source)
             self._planned(works, source)
             is_tick, ticks = self.is_tick, 0
@@ -210,7 +156,7 @@ class PipelineRun:
                     continue
                 if failure is not None or ground.stop.is_asked or self._is_held_up():
                     return failure
-                is_behind = self._phase() is Phase.BACKFILLING
+                is_behind = phase_of(self.ground, self.pipeline) is Phase.BACKFILLING
                 if is_behind and ticks == MOST_CATCH_UPS:
                     return None  # the source is faster than we are; the next run goes on
                 if is_behind or is_tick:
@@ -224,6 +170,15 @@ class PipelineRun:
                 ground.reached(Step.CHUNKS_ALL_DONE)
                 self._note_applied()
                 return None
+
+    def _tell_waits(self, source: OpenSource) -> None:
+        """Have waits for the source's budget seen by whoever watches."""
+        budget = source.budget
+        if budget is not None:
+            why = f"the source's {budget.rate.text}"
+            budget.on_wait = lambda seconds: self.ground.listen(
+                Waiting(pipeline=self.pipeline, seconds=seconds, why=why)
+            )
 
     def _discovered(self, source: OpenSource) -> list[TableWork]:
         ground = self.ground
@@ -253,7 +208,7 @@ class PipelineRun:
             planned += plan_what_is_missing(ground, self.pipeline, work)
         if planned:
             ground.reached(Step.BACKFILL_PLANNED)
-        phase = self._phase()
+        phase = phase_of(self.ground, self.pipeline)
         if phase is Phase.PLANNING:
             self._move(phase, PhaseEvent.CHUNKS_DISCOVERED)
             ground.reached(Step.BACKFILL_BEGUN)
@@ -300,7 +255,7 @@ class PipelineRun:
         """Move on to streaming once nothing of the history is left, and its end was read lately enough."""
         ground = self.ground
         tally = ground.catalog.chunks.tally(self.pipeline)
-        if self._phase() is not Phase.BACKFILLING:
+        if phase_of(self.ground, self.pipeline) is not Phase.BACKFILLING:
             return
         now = ground.clock.now()
         event = event_after_chunk(
@@ -327,10 +282,6 @@ class PipelineRun:
         tally = self.ground.catalog.chunks.tally(self.pipeline)
         return bool(tally.pending or tally.running or tally.failed)
 
-    def _phase(self) -> Phase:
-        state = self.ground.catalog.pipelines.get(self.pipeline)
-        return state.phase if state is not None else Phase.PLANNING
-
     def _move(self, before: Phase, event: PhaseEvent) -> None:
         after = advance_phase(before, event)
         self.ground.catalog.pipelines.move(self.pipeline, before, after, self.ground.clock.now())
@@ -347,7 +298,7 @@ class PipelineRun:
     def _status(self, error: HakiriError | None) -> RunStatus:
         if error is not None:
             return RunStatus.FAILED
-        is_done = self._phase() is Phase.STREAMING and not self._is_held_up()
+        is_done = phase_of(self.ground, self.pipeline) is Phase.STREAMING and not self._is_held_up()
         return RunStatus.SUCCESS if is_done and not self.ground.stop.is_asked else RunStatus.PARTIAL
 
     def _fail(self, started: StartedRun, error: HakiriError) -> None:

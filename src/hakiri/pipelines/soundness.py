@@ -1,0 +1,127 @@
+"""Whether a declaration can do what it says: decided without reading a row, for a plan and for a run alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from hakiri.core.cursors import CursorKind
+from hakiri.core.errors import ExitCode, HakiriError, Place
+from hakiri.core.nearest import nearest
+from hakiri.pipelines.errors import HiddenColumn
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from hakiri.manifest import PipelineSpec, Project, TableSpec
+
+# Where rows can go. The store of the project is the only one.
+DESTINATIONS = ("context",)
+
+
+class UnknownDestination(HakiriError):
+    """A pipeline is to write to something that nobody knows."""
+
+    code = "pipelines.unknown_destination"
+    exit_code = ExitCode.USAGE
+
+    def __init__(self, pipeline: str, connector: str, place: Place) -> None:
+        self.pipeline, self.connector = pipeline, connector
+        meant = nearest(connector, DESTINATIONS)
+        super().__init__(
+            f"pipeline `{pipeline}` is to write to `{connector}`, and there is no such destination",
+            places=[place],
+            hint=f"did you mean `{meant}`?"
+            if meant
+            else f"write to `{DESTINATIONS[0]}`, the project's store",
+        )
+
+
+class LagUnsound(HakiriError):
+    """A `lag` that would double rows, or that nothing is read by."""
+
+    code = "pipelines.lag_unsound"
+    exit_code = ExitCode.USAGE
+
+    def __init__(self, table: str, why: str, hint: str) -> None:
+        self.table = table
+        super().__init__(f"table `{table}` cannot have a `lag`: {why}", hint=hint)
+
+
+class DeletesUnsound(HakiriError):
+    """`deletes = "missing"` where nothing shows what is missing."""
+
+    code = "pipelines.deletes_unsound"
+    exit_code = ExitCode.USAGE
+
+    def __init__(self, table: str, why: str, hint: str) -> None:
+        self.table = table
+        super().__init__(f'table `{table}` cannot have `deletes = "missing"`: {why}', hint=hint)
+
+
+def check_destination(project: Project, spec: PipelineSpec, default: str) -> None:
+    """Raise UnknownDestination for a pipeline whose rows have nowhere to go."""
+    connector = project.destination_of(spec, default).connector
+    if connector in DESTINATIONS:
+        return
+    if spec.destination is not None:
+        place = project.place_in(spec.id, "destination", "connector")
+    else:
+        settings = project.setting_places()
+        place = settings.get("context.default_destination", project.place_of(spec.id))
+    raise UnknownDestination(spec.id, connector, place)
+
+
+def check_reading(
+    table: TableSpec, *, store: str, kind: CursorKind, cursor: str | None, primary_key: tuple[str, ...]
+) -> None:
+    """Raise LagUnsound and DeletesUnsound for what cannot work on a table that is read like this.
+
+    `kind` and `cursor` are how news of it are found; a table without a cursor is read as a whole each time.
+    """
+    name_a_key = f'name the columns that tell rows apart: `primary_key = ["…"]` of table `{table.name}`'
+    if table.lag is not None:
+        if not kind.is_cut or cursor is None:
+            why = "it is not read by the values of a column"
+            raise LagUnsound(store, why, "name the column with `incremental`, or take the `lag` out")
+        if not primary_key:
+            raise LagUnsound(store, "rows that come twice would be doubled, as it has no key", name_a_key)
+    if table.deletes != "missing":
+        return
+    if not primary_key:
+        raise DeletesUnsound(store, "it has no key by which rows are missed", name_a_key)
+    if not kind.is_cut:
+        why = "the source is read on by its own tokens, and nothing is ever read again"
+        raise DeletesUnsound(store, why, "take it out; deletes that a source tells of are always followed")
+    if cursor is not None and table.lag is None:
+        why = f"only what is new by `{cursor}` is read, so that nothing is ever read again"
+        hint = "set a `lag`: keys are compared within it; without `incremental` they are in the whole table"
+        raise DeletesUnsound(store, why, hint)
+
+
+def check_columns(pipeline: str, table: str, columns: Sequence[str]) -> None:
+    """Raise HiddenColumn for a column with a name that the store needs for itself."""
+    from hakiri.sources.contract import OP_COLUMN
+    from hakiri.store.rows import HIDDEN, REASON
+
+    taken = {*HIDDEN, REASON} - {OP_COLUMN}
+    hidden = [name for name in columns if name in taken]
+    if hidden:
+        raise HiddenColumn(pipeline, table, hidden[0])
+
+
+def check_rules(project: Project, spec: PipelineSpec, number: int, columns: pa.Schema | None) -> None:
+    """Raise BadExpectations for what cannot be expected of the table of this number.
+
+    Without its columns, only what is wrong whatever they are.
+    """
+    from hakiri.pipelines.expectations import check_expectations
+
+    table = spec.tables[number]
+    if table.expect:
+        check_expectations(
+            table.expect,
+            table=spec.store_name(table),
+            columns=columns,
+            place_of=lambda rule: project.place_in(spec.id, "tables", number, "expect", rule),
+        )

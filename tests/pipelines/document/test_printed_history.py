@@ -1,0 +1,128 @@
+"""The pipeline `github-issues-historical` and its [pipeline.backfill] block, as the document prints them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.support.github_api import GithubApi, Repository
+from tests.support.printed import HISTORY, printed
+from tests.support.services import asked_for, busy_repository, days_ago, github_rows, most_in_window
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Run
+    from tests.pipelines.document.conftest import Query
+
+REPOSITORY = "torvalds/linux"
+PIPELINE = "github-issues-historical"
+START = datetime(2010, 1, 1, tzinfo=UTC)
+WARNING = (
+    "`parallelism` is 4, but table `github_issues` has 1 partition, each read chunk after chunk; "
+    "set `parallelism` to 1"
+)
+
+
+def old_repository() -> Repository:
+    """An issue of before 2010 that nobody touched since, and one of every later year."""
+    repository = Repository(name=REPOSITORY)
+    for number, year in enumerate(range(2009, 2026), start=1):
+        seconds = (datetime(year, 6, 1, tzinfo=UTC) - datetime(2026, 1, 1, tzinfo=UTC)).total_seconds()
+        repository.add_issue(number, seconds=seconds)
+    return repository
+
+
+def write(folder: Path, api: GithubApi, *changes: tuple[str, str]) -> None:
+    text = printed(HISTORY, github=api.url)
+    for before, after in changes:
+        assert before in text
+        text = text.replace(before, after)
+    (folder / "hakiri.toml").write_text(f'[project]\nname = "warehouse"\n{text}')
+
+
+def windows(report: Any) -> list[tuple[datetime, datetime | None]]:
+    """What each chunk reads, from and until."""
+    found = [chunk["predicate"]["window"] for chunk in report["chunks"]]
+    return [
+        (datetime.fromisoformat(window["since"]), until and datetime.fromisoformat(until))
+        for window in found
+        for until in [window.get("until")]
+    ]
+
+
+@pytest.mark.spec("HP-112", "HP-113", "HP-116", "HP-138")
+def test_the_plan_shows_every_knob_before_any_data_moves_and_warns_of_the_parallelism(
+    run: Run, tmp_path: Path
+) -> None:
+    with GithubApi(old_repository()) as api:
+        write(tmp_path, api)
+
+        planned = run("plan", "--json")
+
+    (row,) = planned.data["pipelines"]
+    assert {name: (knob["value"], knob["origin"]) for name, knob in row["knobs"].items()} == {
+        "window": ("30d", "manifest"),
+        "parallelism": ("4", "manifest"),
+        "rate_budget": ("60/min", "manifest"),
+        "start_from": ("2010-01-01 00:00:00+00:00", "manifest"),
+        "max_chunks_per_tick": ("8", "manifest"),
+    }
+    assert row["warnings"] == [WARNING]
+    assert [call.params.get("since") for call in api.calls] == [None]
+
+
+@pytest.mark.spark
+@pytest.mark.spec("HP-101", "HP-104", "HP-105", "HP-113", "HP-114", "HP-115", "HP-141")
+def test_a_tick_takes_eight_of_the_thirty_day_slices_since_2010(hakiri: Run, tmp_path: Path) -> None:
+    with GithubApi(old_repository()) as api:
+        write(tmp_path, api)
+
+        ticked = hakiri("run", PIPELINE, "--json")
+
+        slices = windows(hakiri("backfill", "chunks", PIPELINE, "--json").data)
+        thirty_days = timedelta(days=30)
+        assert slices[0] == (START, START + thirty_days)
+        assert all(until == after for (_, until), (after, _) in pairwise(slices))
+        assert {until - since for since, until in slices if until is not None} == {thirty_days}
+        assert slices[-1][1] is None
+        assert datetime.now(UTC) - slices[-1][0] <= thirty_days
+
+        assert ticked.code == 0, ticked.err
+        (applied,) = ticked.data["pipelines"]
+        assert (ticked.code, applied["status"], applied["chunks"]) == (0, "partial", 8)
+        status = hakiri("status", PIPELINE, "--json").data
+        assert (status["phase"], status["rate_budget"]) == ("backfilling", "60/min")
+        assert status["chunks"] == {
+            "done": 8, "running": 0, "pending": len(slices) - 8, "total": len(slices)
+        }  # fmt: skip
+        # One call to learn where the issues begin, and one for each slice.
+        since = [call.params.get("since") for call in asked_for(api.calls, "issues")]
+        assert (since[0], len(since)) == (None, 9 + 1)
+
+
+@pytest.mark.spark
+@pytest.mark.spec("HP-106", "HP-113", "HP-114")
+def test_it_comes_to_streaming_within_its_rate_budget_and_never_goes_before_its_start(
+    hakiri: Run, query: Query, tmp_path: Path
+) -> None:
+    repository = busy_repository(REPOSITORY, days=12)
+    repository.add_issue(900, seconds=days_ago(300))
+    start = datetime.now(UTC) - timedelta(days=200)
+    with GithubApi(repository) as api:
+        write(tmp_path, api, ("2010-01-01", f"{start:%Y-%m-%d}"), ("60/min", "5/s"))
+
+        applied = hakiri("apply", "--json")
+
+        (row,) = applied.data["pipelines"]
+        assert (applied.code, row["phase"]) == (0, "streaming")
+        rows = [row for row in github_rows(repository)["github_issues"] if row[0] != 10_900]
+        assert query("SELECT id FROM github_issues ORDER BY id") == [(row[0],) for row in rows]
+        calls = asked_for(api.calls, "issues")
+        assert len(calls) > 6
+        assert most_in_window(calls, 1.0) <= 5
+        asked = [call.params["since"] for call in calls if "since" in call.params]
+        assert len(asked) == len(calls) - 1
+        # GitHub's times are whole seconds, and each read begins one earlier.
+        assert min(asked) == f"{start.replace(hour=0, minute=0, second=0) - timedelta(seconds=1):%FT%TZ}"
