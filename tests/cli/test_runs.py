@@ -195,7 +195,7 @@ def test_everything_that_is_known_of_a_run(run: Run, scene: Scene, story: RunId,
         "  started   2026-05-12 10:14:00 UTC on node-1\n"
         "  rows      1,290 written of 1,300 read, 7 filtered, 3 in quarantine, 1.87MB\n"
         "  error     sources.broken: half of the answer is missing\n"
-        "  slowest   chunk 7 31 s (12 s of it waiting), chunk 6 4.0 s\n"
+        "  slowest   chunk 7: 31 s (12 s of it waiting), chunk 6: 4.0 s\n"
         f"  trace     {trace_id_of(story)}\n"
         f"            {file}\n"
         "\n"
@@ -203,13 +203,13 @@ def test_everything_that_is_known_of_a_run(run: Run, scene: Scene, story: RunId,
         f"  {run_id(1)}  rewind, vendor-side data correction RT-481\n"
         "\n"
         "chunk  table   reads                  status  tries   rows  filtered  bad   bytes   took  won by\n"
-        "    6  orders  id from 100 until 200  done        1     90         7    3   130KB  4.0 s  "
+        "    6  orders  id from 100 until 200  done        1     90         7    3   131KB  4.0 s  "
         "node-1/attempt-1\n"
         "    7  orders  id from 200 until 300  done        1  1,200                 1.74MB   31 s  "
         "node-1/attempt-1\n"
         "    8  orders  id from 300 until 400  failed      1\n"
         "          sources.broken: half of the answer is missing\n"
-    ).replace("  130KB", "130.5KB").replace("   130KB", "130.5KB").replace(" 130.5KB", " 130.5KB")
+    )
 
 
 def test_what_came_of_a_run_is_told_with_it(run: Run, scene: Scene, story: RunId) -> None:
@@ -272,18 +272,6 @@ def test_many_chunks_are_not_all_shown_to_a_person(run: Run, scene: Scene) -> No
 
     told, data = run("runs", "show", new), run("runs", "show", new, "--json")
 
-    assert len(told.out.splitlines()) == 5 + 2 + 100
+    assert len(told.out.splitlines()) == 8 + 100
     assert told.err == "and 3 chunks more; `--json` has them all\n"
     assert len(data.data["chunks"]) == 103
-
-
-def test_a_predicate_of_a_later_version_is_shown_as_it_is(run: Run, scene: Scene) -> None:
-    from hakiri.catalog.contract.chunks import NewChunk
-    from hakiri.core.ids import PipelineId, TableName
-
-    later = NewChunk(table=TableName("orders"), predicate='{"kind":"orbit"}')
-    scene.catalog.chunks.plan(PipelineId("orders"), "later", [later], scene.at)
-
-    outcome = run("backfill", "chunks", "orders")
-
-    assert outcome.out.splitlines()[1].split() == ["1", "orders", '{"kind":"orbit"}', "pending", "0"]

@@ -24,11 +24,14 @@ READ_TODO = ("--connector", "todo", "--config", "path=data/todo.jsonl", "--table
 TODO = (("source", "new", "todo"), ("pipeline", "create", "todo", *READ_TODO))
 # What each command is shown with: the calls that prepare a project, then the call itself.
 CALLS = {
+    "backfill-chunks": [("backfill", "chunks", "orders", "--json")],
     "catalog-check": [("catalog", "migrate"), ("catalog", "check", "--json")],
     "catalog-migrate": [("catalog", "migrate", "--json")],
     "catalog-status": [("catalog", "status", "--json")],
     "config": [("config", "--json")],
     "config-get": [("config", "get", "engine.master", "--json")],
+    "cursor-get": [("cursor", "get", "orders", "--json")],
+    "cursor-log": [("cursor", "log", "orders", "--json")],
     "doctor": [("doctor", "--no-spark", "--json")],
     "engine-status": [("engine", "status", "--json")],
     "init": [("init", "inner", "--json")],
@@ -38,6 +41,7 @@ CALLS = {
     "pipeline-edit": [("pipeline", "edit", "orders", "--field", "schedule=every 1h", "--json")],
     "pipeline-list": [NEW, ("pipeline", "list", "--json")],
     "plan": [("plan", "--json")],
+    "runs-list": [("runs", "list", "--json")],
     "schema-export": [("schema", "export", "--json")],
     "source-check": [*TODO, ("source", "check", "todo", "--json")],
     "source-describe": [*TODO, ("source", "describe", "todo", "--json")],
@@ -45,6 +49,7 @@ CALLS = {
     "source-new": [("source", "new", "todo", "--json")],
     "source-sample": [*TODO, ("source", "sample", "todo", "--json")],
     "source-tables": [*TODO, ("source", "tables", "todo", "--json")],
+    "status": [("status", "--json")],
 }
 
 

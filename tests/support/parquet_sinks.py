@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark import cloudpickle
 
 
 class ParquetSink:
@@ -41,3 +43,7 @@ class ParquetSinks:
 
     def __call__(self, number: int) -> ParquetSink:
         return ParquetSink(Path(self.folders[number]) / "part-00000.parquet")
+
+
+# Tasks do not have the tests: what is defined here travels with the job.
+cloudpickle.register_pickle_by_value(sys.modules[__name__])

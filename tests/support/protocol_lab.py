@@ -42,18 +42,23 @@ from hakiri.pipelines.runtime.apply import apply_project, run_now
 from hakiri.pipelines.runtime.ground import Ground
 from hakiri.pipelines.runtime.sessions import Sessions
 from hakiri.pipelines.runtime.steps import Step
+from hakiri.sources.registry import known_connectors
 from hakiri.store.layout import StoreLayout
 
 ROUNDS = 2
-TRIES_A_ROUND = 5
+TRIES_A_ROUND = 8
 FIRST_ROWS = 20
 NEW_ROWS = 9
 LONGEST_LIFE_SECONDS = 0.12
-MOST_DISK_OPERATIONS = 150
+MOST_DISK_OPERATIONS = 90
 POWER_CUTS = 0.4
 LOOKS = 0.3
 # Who else keeps them: SQLite its own files, and of the locks of nodes nothing is asked after a restart.
 SPARED = ("meta.sqlite", "meta.sqlite-wal", "meta.sqlite-shm", "meta.sqlite-lock", "nodes")
+# What a run comes by more than once, as a rule.
+REPEATED = frozenset(
+    {Step.CHUNKS_CLAIMED, Step.JOB_STARTED, Step.JOB_DONE, Step.COMMITTED, Step.VIEWS_STARTED, Step.VIEWS_PUBLISHED}
+)
 # What a run loads when it comes to it, and every child would have to load anew.
 LOADED_LATE = ("concurrent.futures.thread", "duckdb", "pandas", "pyarrow.pandas_compat", "pyarrow.parquet")
 URL = "sqlite:///store/shop/meta.sqlite"
@@ -279,7 +284,10 @@ class Lane:
             if number:
                 story.source.grow(NEW_ROWS, self.chance)
             for _ in range(TRIES_A_ROUND):
-                is_tick = number > 0 and self.chance.random() < 0.8
+                is_done = verdict.phase is Phase.STREAMING
+                if is_done and not number:
+                    break
+                is_tick = number > 0 and (is_done or self.chance.random() < 0.8)
                 kill = self._next_kill(story.source.recipe, verdict, is_tick=is_tick)
                 verdict = self._try(story, kill, is_tick=is_tick)
                 if self.broken:
@@ -321,7 +329,7 @@ class Lane:
         steps = [step for step in Step if _may_come(step, recipe, verdict, is_tick=is_tick)]
         rarest = sorted(steps, key=lambda step: (self.kills[step], self.chance.random()))
         step = self.chance.choice(rarest[:4])
-        return Kill(step=step, count=1 if self.chance.random() < 0.8 else 2)
+        return Kill(step=step, count=2 if step in REPEATED and self.chance.random() < 0.3 else 1)
 
 
 def _may_come(step: Step, recipe: Recipe, verdict: Verdict, *, is_tick: bool) -> bool:
@@ -338,10 +346,8 @@ def _may_come(step: Step, recipe: Recipe, verdict: Verdict, *, is_tick: bool) ->
         case Step.FOLLOW_UP_PLANNED:
             is_first = verdict.phase is not Phase.STREAMING
             return recipe.kind is CursorKind.OPAQUE_TOKEN or (recipe.tells_ops and is_first)
-        case Step.NODE_KNOWN:
-            return True
         case _:
-            return is_tick or verdict.phase is not Phase.STREAMING
+            return True
 
 
 def run_lane(folder: Path, seed: int, tries: int, mutant: str | None, told: Connection) -> None:
@@ -350,6 +356,7 @@ def run_lane(folder: Path, seed: int, tries: int, mutant: str | None, told: Conn
         importlib.import_module(name)
     # A connector is looked up for every read, and what is installed does not change meanwhile.
     importlib.metadata.entry_points = cache(importlib.metadata.entry_points)
+    known_connectors(None)
     template = folder / "meta.sqlite"
     open_catalog(f"sqlite:///{template}", project="shop", base=folder, now=SystemClock().now()).close()
     ours, theirs = Pipe()

@@ -61,6 +61,7 @@ class Judge:
     reader: duckdb.DuckDBPyConnection
     landed: dict[ChunkId, Landed] = field(default_factory=dict)
     shown: frozenset[ChunkId] = frozenset()
+    shown_before: frozenset[ChunkId] = frozenset()
     attempts: Counter[ChunkId] = field(default_factory=Counter)
     reads: int = 0
 
@@ -71,7 +72,7 @@ class Judge:
     def judge(self, *, has_ended: bool) -> list[str]:
         """What is broken now. `has_ended`: the last who worked came to its end and left nothing undone."""
         chunks = self._chunks()
-        done_before = frozenset(self.landed)
+        self.shown_before, done_before = self.shown, frozenset(self.landed)
         found = [*map(str, self.catalog.check()), *self._land(chunks), *self._judge_cursors(chunks)]
         found += self._judge_reads(chunks, done_before)
         found += self._judge_view(has_ended=has_ended)
@@ -102,7 +103,7 @@ class Judge:
         """Whether a look in between was one at whole commits: some of those that are there by now."""
         if isinstance(seen, str):
             return [seen]
-        if self._shows_one_of(seen, self._candidates(frozenset())) is None:
+        if self._shows_one_of(seen, self._candidates(self.shown_before)) is None:
             return [f"a reader saw what no commits make up: {seen}"]
         return []
 

@@ -1,4 +1,4 @@
-"""`hakiri apply` and `hakiri run`: make it so, for all pipelines or for one."""
+"""`hakiri apply`: make it so, for all pipelines or for one; and what is told of runs."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import typer
 
 from hakiri.cli.app import app_of
 from hakiri.cli.frame import AsJson, command_door, examples
-from hakiri.core.errors import ExitCode, HakiriError
+from hakiri.core.errors import ExitCode
 
 if TYPE_CHECKING:
     from hakiri.cli.app import App
     from hakiri.cli.reports import ApplyReport
-    from hakiri.pipelines.runtime.apply import Applied
+    from hakiri.cli.reports.runs import AppliedRow
+    from hakiri.pipelines.choosing import Applied
 
 cli = command_door()
 
@@ -34,74 +35,127 @@ def apply(
     """Pull what the manifest says and the store does not have yet.
 
     A pipeline that was interrupted goes on where it was. One that is up to date is left alone until its
-    schedule comes; `hakiri run` pulls at once.
+    schedule comes; without a schedule, until its source says that it has news. `hakiri run` pulls at once.
     """
-    from hakiri.cli.runtime import open_ground, open_place
-    from hakiri.pipelines.runtime.apply import apply_project
+    from hakiri.cli.runtime import open_ground, open_place, way_on_told
+    from hakiri.pipelines.choosing import left_alone, needs_now, retire_the_gone
 
     app = app_of(ctx)
-    with open_place(app) as place:
-        only = None if pipeline_id is None else place.project.pipeline(pipeline_id).id
-        names = [spec.id for spec in place.project.pipelines if only in (None, spec.id)]
-        with open_ground(app, place, pipelines=names) as (ground, _):
-            applied = apply_project(ground, only=only)
+    with (
+        way_on_told(app, f"hakiri apply {pipeline_id}" if pipeline_id else "hakiri apply"),
+        open_place(app, only=pipeline_id) as place,
+    ):
+        project, catalog = place.project, place.catalog
+        needs = needs_now(project, catalog, only=pipeline_id, env=app.env, clock=app.clock)
+        working = [name for name, need in needs.items() if need.is_work]
+        if working:
+            from hakiri.pipelines.runtime.apply import apply_project
+
+            with open_ground(app, place, pipelines=working) as (ground, _):
+                applied = apply_project(ground, only=pipeline_id, needs=needs)
+        else:
+            if pipeline_id is None:
+                retire_the_gone(project, catalog, app.clock.now())
+            applied = [left_alone(catalog, spec, needs[spec.id]) for spec in place.specs]
     return told(app, applied, as_json=as_json)
 
 
 def told(app: App, applied: Sequence[Applied], *, as_json: bool) -> int:
+    """Tell what became of every pipeline; the exit code for all of them."""
     if as_json:
         app.console.data(_report(applied))
-    else:
-        _show(app, applied)
-    failed = [each for each in applied if each.error is not None]
-    return ExitCode.FAILED if failed else ExitCode.DONE
-
-
-def _show(app: App, applied: Sequence[Applied]) -> None:
-    idle = [each for each in applied if each.result is None and each.error is None]
     for each in applied:
-        if each.error is not None:
-            _show_error(app, each.pipeline, each.error)
-    if idle and len(idle) == len(applied):
-        count = "1 pipeline is" if len(idle) == 1 else f"{len(idle)} pipelines are"
-        app.console.print(f"Nothing to do: {count} up to date.")
-        return
+        _tell_trouble(app, each)
+    if not as_json:
+        app.console.print(summary(applied))
+    return exit_code_of(applied)
+
+
+def exit_code_of(applied: Sequence[Applied]) -> int:
+    """0 if nothing failed. The code of the error if all have the same and nothing else was done, else 1."""
+    codes = {each.error.exit_code for each in applied if each.error is not None}
+    if not codes:
+        return ExitCode.DONE
+    is_all = all(each.error is not None or each.result is None for each in applied)
+    return codes.pop() if len(codes) == 1 and is_all else ExitCode.FAILED
+
+
+def summary(applied: Sequence[Applied]) -> str:
+    """One line for everything that was asked for."""
     done = [each.result for each in applied if each.result is not None and each.error is None]
+    failed = [each for each in applied if each.error is not None]
+    idle = len(applied) - len(done) - len(failed)
+    if not applied:
+        return "Nothing to do: the project has no pipelines."
+    if not done and not failed:
+        return f"Nothing to do: {_counted(idle, 'pipeline')} {_are(idle)} up to date."
+    parts = []
     if done:
         rows = sum(result.run.rows or 0 for result in done)
-        count = "1 pipeline" if len(done) == 1 else f"{len(done)} pipelines"
-        app.console.print(f"Applied {count}: {rows:,} rows.")
-    waiting = [result for result in done if not result.is_converged]
-    for result in waiting:
-        left = result.left.pending + result.left.running
-        app.console.note(f"{result.pipeline}: {left:,} chunks are left; run `hakiri apply` again to go on")
+        parts.append(f"applied {_counted(len(done), 'pipeline')}: {_counted(rows, 'row')}")
+    if failed:
+        parts.append(f"{_counted(len(failed), 'pipeline')} did not make it")
+    if idle:
+        parts.append(f"{idle} {_are(idle)} up to date")
+    line = "; ".join(parts)
+    return f"{line[:1].upper()}{line[1:]}."
 
 
-def _show_error(app: App, pipeline: str, error: HakiriError) -> None:
+def _tell_trouble(app: App, each: Applied) -> None:
+    """What went wrong with a pipeline, what it set aside, and what is left of it."""
     from hakiri.cli.failures import human_text
 
-    app.console.error(human_text(error))
+    if each.error is not None:
+        text = human_text(each.error)
+        if f"`{each.pipeline}`" not in text:
+            text = text.replace(": ", f": pipeline `{each.pipeline}`: ", 1)
+        app.console.error(text)
+    result = each.result
+    if result is None:
+        return
+    if result.quarantined:
+        app.console.warn(
+            f"pipeline `{each.pipeline}` has set {_counted(result.quarantined, 'row')} aside",
+            hint="see why in the view `<table>__quarantine`",
+        )
+    left = result.left.pending + result.left.running
+    if each.error is None and left:
+        app.console.note(
+            f"{each.pipeline}: {_counted(left, 'chunk')} {_are(left)} left; go on with "
+            f"`hakiri apply {each.pipeline}`"
+        )
 
 
 def _report(applied: Sequence[Applied]) -> ApplyReport:
     from hakiri.cli.reports import ApplyReport
+
+    return ApplyReport(pipelines=tuple(_row(each) for each in applied))
+
+
+def _row(each: Applied) -> AppliedRow:
     from hakiri.cli.reports.runs import AppliedRow
 
-    return ApplyReport(
-        pipelines=tuple(
-            AppliedRow(
-                id=each.pipeline,
-                need=each.need.name.lower(),
-                run=each.result.run.run if each.result is not None else None,
-                status=each.result.run.status.value if each.result is not None else None,
-                phase=each.result.phase.value if each.result is not None else None,
-                rows=(each.result.run.rows or 0) if each.result is not None else 0,
-                bytes=(each.result.run.bytes or 0) if each.result is not None else 0,
-                chunks=each.result.chunks if each.result is not None else 0,
-                quarantined=each.result.quarantined if each.result is not None else 0,
-                error_code=each.error.code if each.error is not None else None,
-                error=str(each.error) if each.error is not None else None,
-            )
-            for each in applied
-        )
+    result, error = each.result, each.error
+    return AppliedRow(
+        id=each.pipeline,
+        need=each.need.name.lower(),
+        run=result.run.run if result is not None else None,
+        status=result.run.status.value if result is not None else None,
+        phase=result.phase.value if result is not None else None,
+        rows=(result.run.rows or 0) if result is not None else 0,
+        bytes=(result.run.bytes or 0) if result is not None else 0,
+        chunks=result.chunks if result is not None else 0,
+        chunks_left=result.left.pending + result.left.running if result is not None else 0,
+        quarantined=result.quarantined if result is not None else 0,
+        error_code=error.code if error is not None else None,
+        error=str(error) if error is not None else None,
+        hint=error.hint or None if error is not None else None,
     )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"

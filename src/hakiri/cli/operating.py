@@ -39,7 +39,7 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 _TWO_DIGITS = 100
 _FEW_SECONDS = 10
 _FULL_ROWS = 10_000
-_WHO = re.compile(r"(?:(?:operator|agent):)?[^\s:]\S*")
+_WHO = re.compile(r"(?:operator|agent):\S+|(?!(?:operator|agent):)[^\s:]\S*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,15 +22,22 @@ def run(
 ) -> int:
     """Run one pipeline now, whatever its schedule says.
 
-    Pulls what is new; while its history is still being pulled, it goes on with that. Exits with 0 when the
-    run succeeded, and with 1 when it failed.
+    Pulls what is new; while its history is still being pulled, it goes on with that, at most as far as
+    `max_chunks_per_tick`. Exits with 0 when the run succeeded, and with 1 when it failed.
     """
-    from hakiri.cli.runtime import open_ground, open_place
-    from hakiri.pipelines.runtime.apply import run_now
+    from hakiri.cli.runtime import open_ground, open_place, way_on_told
+    from hakiri.pipelines.choosing import left_alone
+    from hakiri.pipelines.needs import Need, need_of
 
     app = app_of(ctx)
-    with open_place(app) as place:
-        spec = place.project.pipeline(pipeline_id)
-        with open_ground(app, place, pipelines=[spec.id]) as (ground, _):
-            applied = run_now(ground, spec)
+    with way_on_told(app, f"hakiri run {pipeline_id}"), open_place(app, only=pipeline_id) as place:
+        (spec,) = place.specs
+        need = need_of(place.catalog, spec, place.project.root, app.clock.now())
+        if need is Need.WAITS:
+            applied = left_alone(place.catalog, spec, need)
+        else:
+            from hakiri.pipelines.runtime.apply import run_now
+
+            with open_ground(app, place, pipelines=[spec.id]) as (ground, _):
+                applied = run_now(ground, spec)
     return told(app, [applied], as_json=as_json)

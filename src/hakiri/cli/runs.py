@@ -263,7 +263,7 @@ def _slow_words(slowest: Sequence[SlowChunk]) -> str:
     words = []
     for slow in slowest:
         waited = f" ({brief_time(slow.wait_seconds)} of it waiting)" if slow.wait_seconds else ""
-        words.append(f"chunk {slow.chunk} {brief_time(slow.seconds)}{waited}")
+        words.append(f"chunk {slow.chunk}: {brief_time(slow.seconds)}{waited}")
     return ", ".join(words)
 
 

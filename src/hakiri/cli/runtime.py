@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hakiri.cli.board import Board
     from hakiri.core.ids import TableName
     from hakiri.core.settings import Settings
-    from hakiri.manifest import Project
+    from hakiri.manifest import PipelineSpec, Project
     from hakiri.pipelines.events import Event
     from hakiri.pipelines.runtime.ground import Ground
     from hakiri.pipelines.stored import FindFiles
@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A project with its settings, its store and its open catalog."""
+    """A project with its settings, its store and its open catalog, and the pipelines that are meant."""
 
     project: Project
     settings: Settings
     layout: StoreLayout
     catalog: Catalog
+    specs: Sequence[PipelineSpec] = ()
 
 
 def layout_of(app: App, settings: Settings, project: Project) -> StoreLayout:
@@ -56,16 +57,39 @@ def find_files_of(app: App, settings: Settings, project: Project) -> FindFiles:
 
 
 @contextmanager
-def open_place(app: App) -> Iterator[Place]:
-    """The project, with the catalog open, made or brought up to date if need be."""
+def open_place(app: App, *, only: str | None) -> Iterator[Place]:
+    """The project, with the catalog open, made or brought up to date if need be.
+
+    Raises what keeps the pipelines from being run, or the one that is asked for, before anything is made.
+    """
     from hakiri.cli.project import catalog_place_of, project_of, settings_of
+    from hakiri.pipelines.choosing import chosen_specs
+    from hakiri.pipelines.soundness import require_runnable
 
     project = project_of(app)
     settings = settings_of(app, project)
+    specs = chosen_specs(project, only)
+    require_runnable(project, specs, settings.context.default_destination)
     with catalog_place_of(app, settings, project).open(migrated_at=app.clock.now()) as catalog:
         yield Place(
-            project=project, settings=settings, layout=layout_of(app, settings, project), catalog=catalog
+            project=project,
+            specs=specs,
+            settings=settings,
+            layout=layout_of(app, settings, project),
+            catalog=catalog,
         )
+
+
+@contextmanager
+def way_on_told(app: App, command: str) -> Iterator[None]:
+    """Tell whoever interrupts the block how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        app.console.note(
+            f"What was committed stays, and the other chunks were given back: go on with `{command}`."
+        )
+        raise
 
 
 @contextmanager

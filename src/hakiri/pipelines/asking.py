@@ -132,7 +132,7 @@ def _all_asked(specs: Sequence[PipelineSpec], ask: Callable[[PipelineSpec], _Sai
         # Daemons, so that nobody has to wait for a source that never answers.
         threading.Thread(target=work, daemon=True).start()
     for _ in specs:
-        # From one answer to the next: many sources take longer than one, and each of them tells that it lives.
+        # From one answer to the next: many sources take longer than one, and an answer is a sign of life.
         if not done.acquire(timeout=PATIENCE_SECONDS):
             break
     with lock:

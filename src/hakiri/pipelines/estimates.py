@@ -95,7 +95,7 @@ def _stream_to_come(
 
 
 def _tail(facts: TableFacts, stream: StreamState) -> Piece:
-    """What the stream reads next, as far as it tells how many rows that are: a lag brings none that are new."""
+    """What the stream reads next, as far as it tells how many rows are new: those in a lag are not."""
     (partition,) = stream.partitions
     tail = Piece(kind=PieceKind.TAIL, partition=dict(partition), after=stream.cursor)
     if stream.cursor is not None or stream.edge is None or facts.field is None:

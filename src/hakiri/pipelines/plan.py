@@ -15,9 +15,9 @@ from hakiri.manifest import PipelineSpec, Project
 from hakiri.pipelines.edits import Edit, edits_since
 from hakiri.pipelines.errors import WaitsForDecision
 from hakiri.pipelines.needs import Need, need_of
-from hakiri.pipelines.soundness import check_destination, check_rules
+from hakiri.pipelines.soundness import check_rules, unsound_parts
 from hakiri.sources.making import declared_connector
-from hakiri.transforms import artifacts_of, fresh_artifacts
+from hakiri.transforms import artifacts_of
 
 if TYPE_CHECKING:
     from hakiri.catalog import Catalog
@@ -60,7 +60,7 @@ _ACTIONS = {
 class PlannedTable:
     """One table of a pipeline: what it is in the store, and what would come.
 
-    - `rows`: an estimate, None if nobody knows. With `is_reread` they are read once more, to see what changed.
+    - `rows`: an estimate, None if nobody knows. With `is_reread` they are read anew, to see what changed.
     - `changes` happen to the stored schema, `ignored` comes and is not stored, and `refused` would stop the
       run. All are None where only Spark can tell what a transform makes of the columns.
     """
@@ -122,17 +122,6 @@ def checked_specs(project: Project, only: str | None) -> list[PipelineSpec]:
             place=project.place_of(spec.id),
         )
     return specs
-
-
-def require_runnable(project: Project, specs: Sequence[PipelineSpec], default_destination: str) -> None:
-    """Raise what keeps any of these from being run, as far as the project alone tells.
-
-    Beside what `checked_specs` raises: UnknownDestination, and TransformStale or TransformMissing for a
-    transform that is not what its author's file says.
-    """
-    for spec in specs:
-        check_destination(project, spec, default_destination)
-        fresh_artifacts(spec, project.root)
 
 
 def plan_project(
@@ -204,8 +193,9 @@ class _Planning:
         if self.catalog is None:
             return Need.NEW
         need = need_of(self.catalog, spec, self.project.root, self.now)
-        is_quiet = need is Need.NOTHING and spec.schedule is None and isinstance(answer, tuple)
-        return Need.NEWS if is_quiet and any(look.has_news for look in answer) else need
+        if need is not Need.NOTHING or spec.schedule is not None or not isinstance(answer, tuple):
+            return need
+        return Need.NEWS if any(look.has_news for look in answer) else need
 
     def _failure(self, spec: PipelineSpec, need: Need) -> Iterator[HakiriError]:
         if need is Need.WAITS and self.catalog is not None:
@@ -215,14 +205,7 @@ class _Planning:
 
     def _unsound(self, spec: PipelineSpec, *, is_asked: bool) -> Iterator[HakiriError]:
         """What is wrong whatever the source says; rules are looked at with the columns if those are known."""
-        try:
-            check_destination(self.project, spec, self.default_destination)
-        except HakiriError as error:
-            yield error
-        try:
-            fresh_artifacts(spec, self.project.root)
-        except HakiriError as error:
-            yield error
+        yield from unsound_parts(self.project, spec, self.default_destination)
         for number in () if is_asked else range(len(spec.tables)):
             try:
                 check_rules(self.project, spec, number, None)

@@ -12,7 +12,7 @@ from hakiri.core.cursors import CursorKind
 from hakiri.core.errors import HakiriError
 from hakiri.core.ids import TableName
 from hakiri.pipelines.asking import TableLook
-from hakiri.pipelines.chunks.cautions import warnings
+from hakiri.pipelines.chunks.cautions import CautionCode, warnings
 from hakiri.pipelines.chunks.knobs import knobs_in_force
 from hakiri.pipelines.chunks.planning import TableFacts
 from hakiri.pipelines.deciding import decided
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from hakiri.manifest import PipelineSpec, Project, TableSpec
     from hakiri.pipelines.reached import Reached
     from hakiri.pipelines.stored import FindFiles
+
+_ABOUT_CUTTING = (CautionCode.MANY, CautionCode.SMALL, CautionCode.NO_WINDOW, CautionCode.NO_START)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,9 +65,7 @@ class Prospecting:
                     planned = step(planned, number, look)
                 except HakiriError as error:
                     problems.append(error)
-            if planned.knobs is not None and planned.chunks is not None:
-                told = warnings(planned.knobs, look.hint, self._facts(number, look), self.now)
-                cautions += [f"{each.message}; {each.hint}" for each in told]
+            cautions += self._cautions(planned, number, look)
             tables.append(planned)
         return Prospect(
             tables=tuple(tables), warnings=tuple(dict.fromkeys(cautions)), problems=tuple(problems)
@@ -116,6 +116,18 @@ class Prospecting:
         return replace(
             planned, knobs=knobs, rows=coming.rows, chunks=coming.chunks, is_reread=coming.is_reread
         )
+
+    def _cautions(self, planned: PlannedTable, number: int, look: TableLook) -> list[str]:
+        """What to be warned of; how the history is cut is of no interest once it was."""
+        if planned.knobs is None:
+            return []
+        facts = self._facts(number, look)
+        is_cut = all(stream.is_planned for stream in self.reached.streams(facts))
+        return [
+            f"{each.message}; {each.hint}"
+            for each in warnings(planned.knobs, look.hint, facts, self.now)
+            if not is_cut or each.code not in _ABOUT_CUTTING
+        ]
 
     def _facts(self, number: int, look: TableLook) -> TableFacts:
         return facts_of(self.spec, self.spec.tables[number], look)

@@ -37,7 +37,7 @@ class Reached:
     catalog: Catalog | None
     pipeline: PipelineId
     phase: Phase = Phase.PLANNING
-    tally: ChunkTally = ChunkTally()
+    tally: ChunkTally = field(default_factory=ChunkTally)
     cursors: Mapping[str, Cursor | None] = field(default_factory=dict)
     undone: Mapping[str, tuple[Piece, ...]] = field(default_factory=dict)
 

@@ -1,14 +1,15 @@
-"""Whether a declaration can do what it says: decided without reading a row, for a plan and for a run alike."""
+"""Whether a declaration can do what it says: told without reading a row, to a plan and to a run alike."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from hakiri.core.cursors import CursorKind
 from hakiri.core.errors import ExitCode, HakiriError, Place
 from hakiri.core.nearest import nearest
 from hakiri.pipelines.errors import HiddenColumn
+from hakiri.transforms import fresh_artifacts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,6 +38,17 @@ class UnknownDestination(HakiriError):
         )
 
 
+class Unrunnable(HakiriError):
+    """Several pipelines cannot be run; each problem is told."""
+
+    code = "pipelines.unrunnable"
+    exit_code = ExitCode.USAGE
+
+    def __init__(self, problems: Sequence[HakiriError]) -> None:
+        self.problems = tuple(problems)
+        super().__init__(f"{len(self.problems)} things keep pipelines from being run")
+
+
 class LagUnsound(HakiriError):
     """A `lag` that would double rows, or that nothing is read by."""
 
@@ -57,6 +69,29 @@ class DeletesUnsound(HakiriError):
     def __init__(self, table: str, why: str, hint: str) -> None:
         self.table = table
         super().__init__(f'table `{table}` cannot have `deletes = "missing"`: {why}', hint=hint)
+
+
+def require_runnable(project: Project, specs: Sequence[PipelineSpec], default_destination: str) -> None:
+    """Raise all that keeps these from being run, as far as the project alone tells.
+
+    That is UnknownDestination, and TransformStale or TransformMissing for a transform that is not what its
+    author's file says; Unrunnable for several of them.
+    """
+    problems = [each for spec in specs for each in unsound_parts(project, spec, default_destination)]
+    if problems:
+        raise problems[0] if len(problems) == 1 else Unrunnable(problems)
+
+
+def unsound_parts(project: Project, spec: PipelineSpec, default_destination: str) -> Iterator[HakiriError]:
+    """What is wrong with a pipeline, whatever its source says."""
+    try:
+        check_destination(project, spec, default_destination)
+    except HakiriError as error:
+        yield error
+    try:
+        fresh_artifacts(spec, project.root)
+    except HakiriError as error:
+        yield error
 
 
 def check_destination(project: Project, spec: PipelineSpec, default: str) -> None:

@@ -27,6 +27,7 @@ class OpenSource:
     connector: Connector
     task: SourceTask
     budget: SharedBudget | None
+    desk: Desk
 
     def table(self, name: str, place: Place) -> Table:
         """The table as the source has it now. What goes wrong names the place where it is declared."""
@@ -67,4 +68,4 @@ def open_source(
                 desk=desk.address,
                 has_budget=shared is not None,
             )
-            yield OpenSource(connector=connector, task=task, budget=shared)
+            yield OpenSource(connector=connector, task=task, budget=shared, desk=desk)

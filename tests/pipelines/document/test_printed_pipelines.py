@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from tests.support.door import Door
 from tests.support.github_api import GithubApi, at
 from tests.support.printed import AS_JSON, PROJECT, printed
 from tests.support.services import (
@@ -19,16 +19,12 @@ from tests.support.services import (
 )
 from tests.support.shopify_api import order
 
-if TYPE_CHECKING:
-    from tests.cli.conftest import Run
-    from tests.pipelines.document.conftest import Query
-
 pytestmark = pytest.mark.spark
 REPOSITORY = "OpenHackersClub/gctrl"
 
 
-def stored(query: Query, table: str, *more: str) -> list[tuple[Any, ...]]:
-    return query(f"SELECT {', '.join(('id', 'updated_at', *more))} FROM {table} ORDER BY id")
+def stored(hakiri: Door, table: str, *more: str) -> list[tuple[Any, ...]]:
+    return hakiri.query(f"SELECT {', '.join(('id', 'updated_at', *more))} FROM {table} ORDER BY id")
 
 
 @pytest.mark.spec("HP-034")
@@ -37,20 +33,20 @@ def stored(query: Query, table: str, *more: str) -> list[tuple[Any, ...]]:
 @pytest.mark.spec("HP-059")
 @pytest.mark.spec("HP-102")
 def test_hakiri_toml_runs_from_nothing_to_streaming_and_then_pulls_the_delta(
-    hakiri: Run, query: Query, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hakiri: Door,
 ) -> None:
-    monkeypatch.setenv("SHOPIFY_TOKEN", SHOP_TOKEN)
+    hakiri.env["SHOPIFY_TOKEN"] = SHOP_TOKEN
     repository, shop = busy_repository(REPOSITORY), busy_shop()
     with GithubApi(repository) as github, shop:
-        (tmp_path / "hakiri.toml").write_text(printed(PROJECT, github=github.url, shopify=shop.url))
+        hakiri.write("hakiri.toml", printed(PROJECT, github=github.url, shopify=shop.url))
 
         applied = hakiri("apply", "--json")
 
         assert (applied.code, [row["phase"] for row in applied.data["pipelines"]]) == (0, ["streaming"] * 2)
         for table, rows in github_rows(repository).items():
-            assert stored(query, table, '"user".login') == rows
+            assert stored(hakiri, table, '"user".login') == rows
         for table, rows in shopify_rows(shop).items():
-            assert stored(query, table) == rows
+            assert stored(hakiri, table) == rows
 
         calls = len(github.calls) + len(shop.calls)
         again = hakiri("apply")
@@ -70,29 +66,28 @@ def test_hakiri_toml_runs_from_nothing_to_streaming_and_then_pulls_the_delta(
         assert asked.params["since"] >= at(days_ago(2))
         assert before[1] < at(now)
         for table, rows in github_rows(repository).items():
-            assert stored(query, table, '"user".login') == rows
-        assert stored(query, "shopify_orders") == shopify_rows(shop)["shopify_orders"]
+            assert stored(hakiri, table, '"user".login') == rows
+        assert stored(hakiri, "shopify_orders") == shopify_rows(shop)["shopify_orders"]
 
 
 @pytest.mark.spec("HP-001")
 @pytest.mark.spec("HP-042")
 def test_the_json_form_is_the_same_pipeline_so_that_nothing_is_to_do_after_moving_to_it(
-    hakiri: Run, query: Query, tmp_path: Path
+    hakiri: Door,
 ) -> None:
     repository = busy_repository(REPOSITORY, days=6)
     with GithubApi(repository) as github:
-        (tmp_path / "hakiri.toml").write_text('[project]\nname = "openhackers-warehouse"\n')
-        (tmp_path / "pipelines").mkdir()
-        (tmp_path / "pipelines" / "github-issues.json").write_text(printed(AS_JSON, github=github.url))
+        hakiri.write("hakiri.toml", '[project]\nname = "openhackers-warehouse"\n')
+        hakiri.write("pipelines/github-issues.json", printed(AS_JSON, github=github.url))
 
         applied = hakiri("apply", "github-issues")
 
         assert applied.code == 0, applied.err
         for table, rows in github_rows(repository).items():
-            assert stored(query, table, '"user".login') == rows
+            assert stored(hakiri, table, '"user".login') == rows
 
-        toml = printed(PROJECT, github=github.url).partition("[[pipeline]]\nid = \"shopify-orders\"")[0]
-        (tmp_path / "hakiri.toml").write_text(toml)
-        (tmp_path / "pipelines" / "github-issues.json").unlink()
+        toml = printed(PROJECT, github=github.url).partition('[[pipeline]]\nid = "shopify-orders"')[0]
+        hakiri.write("hakiri.toml", toml)
+        (hakiri.folder / "pipelines" / "github-issues.json").unlink()
 
         assert hakiri("plan", "--offline").out == "Plan for openhackers-warehouse: 1 up to date.\n"

@@ -8,7 +8,7 @@ from tests.support.runtime import Lab
 
 from hakiri.catalog.contract.pipelines import Phase
 from hakiri.catalog.contract.runs import RunStatus
-from hakiri.pipelines.events import PhaseChanged
+from hakiri.pipelines.events import ChunkAdvanced, PhaseChanged
 from hakiri.pipelines.needs import Need
 
 pytestmark = pytest.mark.spark
@@ -52,3 +52,15 @@ def test_a_pipeline_comes_to_streaming_and_then_pulls_only_what_is_new(
     assert third.result is not None
     assert third.result.run.status is RunStatus.SUCCESS
     assert third.result.run.rows == len(news)
+
+
+def test_whoever_watches_sees_rows_while_a_chunk_is_read(lab: Lab, source: CountedSource) -> None:
+    source.put(moments(40))
+    lab.write(manifest("opaque-token", config=", batch = 10, seconds = 0.6"))
+
+    lab.applied()
+
+    seen = [event.rows for event in lab.told(ChunkAdvanced)]
+    assert seen == sorted(seen)
+    assert set(seen) <= {10, 20, 30, 40}
+    assert len(seen) >= 2

@@ -10,6 +10,14 @@ from typing import Any, Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppliedRow:
+    """What became of one pipeline; there is no run if it was left alone, or could not be started.
+
+    - `need`: why it was run, or why not: `new`, `changed`, `unfinished`, `due`, `news`, `asked`, `nothing`,
+      or `waits` for a decision.
+    - `rows`, `bytes`, `chunks`: what this run committed; `chunks_left`: what others have, or is still to do.
+    - `quarantined`: how many rows this run has set aside.
+    """
+
     id: str
     need: str
     run: str | None
@@ -18,9 +26,11 @@ class AppliedRow:
     rows: int
     bytes: int
     chunks: int
+    chunks_left: int
     quarantined: int
     error_code: str | None
     error: str | None
+    hint: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,16 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import datetime
 
 from hakiri.catalog.contract.pipelines import Phase
 from hakiri.catalog.contract.runs import RunOutcome, RunStatus
-from hakiri.core.errors import HakiriError
 from hakiri.core.ids import NodeId, PipelineId, TableName
 from hakiri.manifest import PipelineSpec
-from hakiri.pipelines.asking import with_news
-from hakiri.pipelines.errors import LeaseHeldElsewhere, WaitsForDecision
+from hakiri.pipelines.choosing import Applied, chosen_specs, left_alone, needs_now, retire_the_gone
+from hakiri.pipelines.errors import LeaseHeldElsewhere
 from hakiri.pipelines.events import Published
 from hakiri.pipelines.needs import ABANDONED, Need, need_of
 from hakiri.pipelines.runtime.ground import Ground
@@ -22,7 +19,7 @@ from hakiri.pipelines.runtime.keeper import LeaseKeeper
 from hakiri.pipelines.runtime.nodes import bury_dead_nodes, known_node
 from hakiri.pipelines.runtime.publishing import Publishing
 from hakiri.pipelines.runtime.runs import PipelineRun
-from hakiri.pipelines.runtime.shop import RunResult, Shop, phase_of
+from hakiri.pipelines.runtime.shop import Shop, phase_of
 from hakiri.pipelines.runtime.slots import Slots
 from hakiri.pipelines.runtime.steps import Step
 from hakiri.store.publishing import Publisher
@@ -31,27 +28,19 @@ from hakiri.store.publishing import Publisher
 PIPELINES_AT_ONCE = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Applied:
-    """What became of one pipeline. There is no result if it was left alone, or could not be started."""
+def apply_project(
+    ground: Ground, *, only: str | None = None, needs: Mapping[str, Need] | None = None
+) -> list[Applied]:
+    """Bring every pipeline, or one, to what the manifest says; those that are up to date are left alone.
 
-    pipeline: str
-    need: Need
-    result: RunResult | None = None
-    error: HakiriError | None = None
-
-
-def apply_project(ground: Ground, *, only: str | None = None) -> list[Applied]:
-    """Bring every pipeline, or one, to what the manifest says; those that are up to date are left alone."""
-    now = ground.clock.now()
-    specs = [spec for spec in ground.project.pipelines if only in (None, spec.id)]
-    needs = {spec.id: need_of(ground.catalog, spec, ground.project.root, now) for spec in specs}
+    `needs` is what is to be done about each, if somebody has found out already.
+    """
+    project, catalog = ground.project, ground.catalog
+    specs = chosen_specs(project, only)
+    if needs is None:
+        needs = needs_now(project, catalog, only=only, env=ground.env, clock=ground.clock)
     if only is None:
-        _retire_the_gone(ground, now)
-    # Without a schedule there is no other sign that something is to be pulled than the source's own.
-    quiet = [spec for spec in specs if needs[spec.id] is Need.NOTHING and spec.schedule is None]
-    news = with_news(ground.project, quiet, ground.catalog, ground.env, ground.clock) if quiet else set()
-    needs |= dict.fromkeys(news, Need.NEWS)
+        retire_the_gone(project, catalog, ground.clock.now())
     working = [spec for spec in specs if needs[spec.id].is_work]
     done: dict[str, Applied] = {}
     if working:
@@ -59,7 +48,7 @@ def apply_project(ground: Ground, *, only: str | None = None) -> list[Applied]:
         with open_shop(ground, working) as shop:
             for applied in run_pipelines(shop, working, needs, ticking):
                 done[applied.pipeline] = applied
-    return [done.get(spec.id) or _left_alone(ground, spec, needs[spec.id]) for spec in specs]
+    return [done.get(spec.id) or left_alone(catalog, spec, needs[spec.id]) for spec in specs]
 
 
 def run_now(ground: Ground, spec: PipelineSpec) -> Applied:
@@ -69,28 +58,12 @@ def run_now(ground: Ground, spec: PipelineSpec) -> Applied:
     """
     need = need_of(ground.catalog, spec, ground.project.root, ground.clock.now())
     if need is Need.WAITS:
-        return _left_alone(ground, spec, need)
+        return left_alone(ground.catalog, spec, need)
     is_history = phase_of(ground, PipelineId(spec.id)) is not Phase.STREAMING
     most = spec.backfill.max_chunks_per_tick if is_history else None
     with open_shop(ground, [spec]) as shop:
         (applied,) = run_pipelines(shop, [spec], {spec.id: Need.ASKED}, {spec.id}, most_chunks=most)
     return applied
-
-
-def _left_alone(ground: Ground, spec: PipelineSpec, need: Need) -> Applied:
-    state = ground.catalog.pipelines.get(PipelineId(spec.id))
-    if need is Need.WAITS and state is not None and state.failure is not None:
-        error = WaitsForDecision(spec.id, state.failure.kind, state.failure.message)
-        return Applied(pipeline=spec.id, need=need, error=error)
-    return Applied(pipeline=spec.id, need=need)
-
-
-def _retire_the_gone(ground: Ground, now: datetime) -> None:
-    """Note which pipelines left the manifest. Their tables and their history stay."""
-    known = {spec.id for spec in ground.project.pipelines}
-    for applied in ground.catalog.pipelines.all_applied():
-        if applied.pipeline not in known and applied.retired_at is None:
-            ground.catalog.pipelines.retire(applied.pipeline, now)
 
 
 @contextmanager

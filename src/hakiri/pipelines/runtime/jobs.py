@@ -211,7 +211,8 @@ class TableJob:
 
     def _landed(self, assignments: Sequence[Assignment], sinks: AttemptSinks) -> list[Gathered]:
         reads = [each.read for each in assignments]
-        landed = land(self.spark, self.source.task, self.table, reads, sinks)
+        labels = [str(each.attempt.chunk) for each in assignments]
+        landed = land(self.spark, self.source.task, self.table, reads, sinks, labels=labels)
         return [
             self._checked(each, Outcome(rows=one.rows, cursor=one.cursor), [Report.parse(one.report)])
             for each, one in zip(assignments, landed, strict=True)
@@ -219,7 +220,8 @@ class TableJob:
 
     def _streamed(self, assignments: Sequence[Assignment], sinks: AttemptSinks) -> list[Gathered]:
         reads = [each.read for each in assignments]
-        rows = source_rows(self.spark, self.source.task, self.table, reads)
+        labels = [str(each.attempt.chunk) for each in assignments]
+        rows = source_rows(self.spark, self.source.task, self.table, reads, labels=labels)
         reports = self._written(_connect(rows.frame.drop(POSITION_COLUMN)), sinks)
         outcomes = rows.outcomes()
         told, seen = sum(outcome.rows for outcome in outcomes), rows.rows_seen()

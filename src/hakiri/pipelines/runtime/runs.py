@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hakiri.catalog.contract.pipelines import Failure, Phase
 from hakiri.catalog.contract.runs import Run, RunOutcome, RunStatus, StartedRun
 from hakiri.core.errors import HakiriError
-from hakiri.core.ids import PipelineId, TableName
+from hakiri.core.ids import ChunkId, PipelineId, TableName
 from hakiri.engine import as_ours
 from hakiri.manifest import PipelineSpec
 from hakiri.pipelines.applied import applied_text, spec_hash
@@ -16,6 +16,7 @@ from hakiri.pipelines.chunks.due import sla_in_force
 from hakiri.pipelines.chunks.phases import PhaseEvent, advance_phase, event_after_chunk
 from hakiri.pipelines.chunks.states import RunEvent, RunState, advance
 from hakiri.pipelines.events import (
+    ChunkAdvanced,
     Discovered,
     PhaseChanged,
     RunEnded,
@@ -144,7 +145,7 @@ class PipelineRun:
             advertised=ground.advertised,
         ) as source:
             ground.reached(Step.SOURCE_OPENED)
-            self._tell_waits(source)
+            self._watch(source)
             works = self._discovered(source)
             self._planned(works, source)
             is_tick, ticks = self.is_tick, 0
@@ -171,8 +172,11 @@ class PipelineRun:
                 self._note_applied()
                 return None
 
-    def _tell_waits(self, source: OpenSource) -> None:
-        """Have waits for the source's budget seen by whoever watches."""
+    def _watch(self, source: OpenSource) -> None:
+        """Have it seen how far reads are, and what they wait for."""
+        source.desk.on_rows = lambda label, rows: self.ground.listen(
+            ChunkAdvanced(pipeline=self.pipeline, chunk=ChunkId(int(label)), rows=rows, bytes=0)
+        )
         budget = source.budget
         if budget is not None:
             why = f"the source's {budget.rate.text}"

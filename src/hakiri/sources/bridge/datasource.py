@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict
 from typing import Any
 
@@ -15,6 +16,7 @@ from pyspark.sql.types import StructType
 from hakiri.sources.bridge.schemas import BATCH_COLUMN, POSITION_COLUMN, arrow_schema, conformed
 from hakiri.sources.bridge.task import SourceTask, connector_in_task
 from hakiri.sources.contract import Batch, Cursor, Read, Window
+from hakiri.sources.desk import DeskReport
 
 FORMAT = "hakiri"
 # Rows of one read are numbered from its own start, so that all rows of a job have one order.
@@ -29,13 +31,15 @@ class HakiriDataSource(DataSource):
         return FORMAT
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        return _Reader(self.options["task"], self.options["reads"], schema)
+        labels = json.loads(self.options.get("labels", "[]"))
+        return _Reader(self.options["task"], self.options["reads"], labels, schema)
 
 
 class _Reader(DataSourceReader):
-    def __init__(self, task: str, reads: str, schema: StructType) -> None:
+    def __init__(self, task: str, reads: str, labels: list[str], schema: StructType) -> None:
         self._task = task
         self._reads = reads
+        self._labels = labels
         self._schema = schema
 
     def partitions(self) -> Sequence[InputPartition]:
@@ -43,8 +47,19 @@ class _Reader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         read = read_from(json.loads(self._reads)[partition.value])
-        with connector_in_task(SourceTask.parse(self._task)) as connector:
-            yield from numbered(connector.open(read), partition.value, arrow_schema(self._schema), read.table)
+        task = SourceTask.parse(self._task)
+        label = self._labels[partition.value] if self._labels else ""
+        with connector_in_task(task) as connector, closing(task.report(label)) as report:
+            batches = _reported(connector.open(read), report)
+            yield from numbered(batches, partition.value, arrow_schema(self._schema), read.table)
+
+
+def _reported(batches: Iterator[Batch], report: DeskReport) -> Iterator[Batch]:
+    rows = 0
+    for batch in batches:
+        yield batch
+        rows += batch.rows.num_rows
+        report.rows(rows)
 
 
 def numbered(

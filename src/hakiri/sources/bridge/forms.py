@@ -10,8 +10,7 @@ from pyarrow import types as kinds
 from hakiri.sources.errors import SchemaIncompatible
 
 _MOST_DIGITS = 38
-_Kind = pa.DataType
-_SAME: tuple[Callable[[_Kind], bool], ...] = (
+_SAME: tuple[Callable[[pa.DataType], bool], ...] = (
     kinds.is_boolean,
     kinds.is_int8,
     kinds.is_int16,
@@ -22,7 +21,7 @@ _SAME: tuple[Callable[[_Kind], bool], ...] = (
     kinds.is_date32,
     kinds.is_null,
 )
-_OTHER: tuple[tuple[Callable[[_Kind], bool], _Kind], ...] = (
+_OTHER: tuple[tuple[Callable[[pa.DataType], bool], pa.DataType], ...] = (
     (kinds.is_string, pa.string()),
     (kinds.is_large_string, pa.string()),
     (kinds.is_binary, pa.binary()),
@@ -50,7 +49,7 @@ def spark_form(schema: pa.Schema, table: str) -> pa.Schema:
     return pa.schema(fields)
 
 
-def _form(kind: _Kind) -> _Kind:
+def _form(kind: pa.DataType) -> pa.DataType:
     """The type behind Spark; raises ArrowNotImplementedError for one that it does not know."""
     if any(is_kind(kind) for is_kind in _SAME):
         return kind
@@ -66,7 +65,7 @@ def _form(kind: _Kind) -> _Kind:
     return _nested_form(kind)
 
 
-def _nested_form(kind: _Kind) -> _Kind:
+def _nested_form(kind: pa.DataType) -> pa.DataType:
     if kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind):
         return pa.list_(pa.field("element", _form(kind.value_type), nullable=kind.value_field.nullable))
     if kinds.is_map(kind):

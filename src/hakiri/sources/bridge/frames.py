@@ -46,8 +46,17 @@ class SourceRows:
         return int(self.observation.get["rows"])
 
 
-def source_rows(spark: SparkSession, task: SourceTask, table: Table, reads: Sequence[Read]) -> SourceRows:
+def source_rows(
+    spark: SparkSession,
+    task: SourceTask,
+    table: Table,
+    reads: Sequence[Read],
+    *,
+    labels: Sequence[str] = (),
+) -> SourceRows:
     """The rows of these reads of one table, each read a task of its own; the source is read once.
+
+    With a label for each read, the desk is told how far it is.
 
     Raises SchemaIncompatible for a table that Spark cannot hold.
     """
@@ -56,7 +65,8 @@ def source_rows(spark: SparkSession, task: SourceTask, table: Table, reads: Sequ
 
     schema = spark_schema(pa.schema([*table.schema, *_OWN]), table.name)
     spark.dataSource.register(HakiriDataSource)
-    rows = spark.read.format(FORMAT).schema(schema).options(task=task.text(), reads=read_text(reads)).load()
+    options = {"task": task.text(), "reads": read_text(reads), "labels": json.dumps(list(labels))}
+    rows = spark.read.format(FORMAT).schema(schema).options(**options).load()
     observation = Observation(f"read-{table.name}")
     observed = rows.observe(
         observation,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -54,18 +55,29 @@ class Landed:
 class _Job:
     task: str
     reads: str
+    labels: tuple[str, ...]
     open_sink: OpenSink
     schema: bytes
 
 
 def land(
-    spark: SparkSession, task: SourceTask, table: Table, reads: Sequence[Read], open_sink: OpenSink
+    spark: SparkSession,
+    task: SourceTask,
+    table: Table,
+    reads: Sequence[Read],
+    open_sink: OpenSink,
+    *,
+    labels: Sequence[str] = (),
 ) -> list[Landed]:
-    """Pass the rows of each read to a sink of its own, in tasks; what became of them, read by read."""
+    """Pass the rows of each read to a sink of its own, in tasks; what became of them, read by read.
+
+    With a label for each read, the desk is told how far it is.
+    """
     schema = arrow_schema(spark_schema(table.schema, table.name))
     job = _Job(
         task=task.text(),
         reads=read_text(reads),
+        labels=tuple(labels) or ("",) * len(reads),
         open_sink=open_sink,
         schema=schema.serialize().to_pybytes(),
     )
@@ -84,13 +96,15 @@ def _landed(job: _Job, number: int) -> pa.RecordBatch:
     target = pa.ipc.read_schema(pa.py_buffer(job.schema))
     cursor: Cursor | None = None
     rows = 0
-    with connector_in_task(SourceTask.parse(job.task)) as connector:
+    task = SourceTask.parse(job.task)
+    with connector_in_task(task) as connector, closing(task.report(job.labels[number])) as report_rows:
         sink = job.open_sink(number)
         try:
             for batch in connector.open(read):
                 if batch.rows.num_rows:
                     sink.write(conformed(batch.rows, target, read.table))
                     rows += batch.rows.num_rows
+                    report_rows.rows(rows)
                 cursor = batch.cursor if batch.cursor is not None else cursor
             report = sink.finish()
         except BaseException:

@@ -17,7 +17,7 @@ from hakiri.core.secrets import masker, take_secrets
 from hakiri.sources.bridge.failures import told
 from hakiri.sources.budget import NoBudget
 from hakiri.sources.contract import Connector, Context
-from hakiri.sources.desk import DeskAddress, DeskBudget, desk_secrets
+from hakiri.sources.desk import DeskAddress, DeskBudget, DeskReport, desk_secrets
 from hakiri.sources.failures import failures_told
 from hakiri.sources.making import declared_connector
 
@@ -41,6 +41,10 @@ class SourceTask:
 
     def text(self) -> str:
         return json.dumps(asdict(self))
+
+    def report(self, label: str) -> DeskReport:
+        """Whom a read tells how far it is."""
+        return DeskReport(self.desk, label, SystemClock())
 
     @classmethod
     def parse(cls, text: str) -> SourceTask:

@@ -7,7 +7,7 @@ from the environment of the executor.
 """
 
 from hakiri.sources.desk.address import DeskAddress
-from hakiri.sources.desk.client import DeskBudget, desk_secrets
+from hakiri.sources.desk.client import DeskBudget, DeskReport, desk_secrets
 from hakiri.sources.desk.server import Desk
 
-__all__ = ["Desk", "DeskAddress", "DeskBudget", "desk_secrets"]
+__all__ = ["Desk", "DeskAddress", "DeskBudget", "DeskReport", "desk_secrets"]

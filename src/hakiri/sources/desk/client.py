@@ -8,9 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from hakiri.core.clock import Clock
 from hakiri.core.secrets import Secret
 from hakiri.sources.desk.address import DeskAddress
 from hakiri.sources.errors import TransientFailure
+
+REPORT_SECONDS = 0.5
 
 
 class _Line:
@@ -78,6 +81,33 @@ class DeskBudget:
             idle, self._idle = self._idle, []
         for line in idle:
             line.close()
+
+
+class DeskReport:
+    """Tells the desk now and then how many rows a read has given. Nobody fails because it cannot be heard."""
+
+    def __init__(self, address: DeskAddress | None, label: str, clock: Clock) -> None:
+        self._address = address if label else None
+        self._label = label
+        self._clock = clock
+        self._line: _Line | None = None
+        self._told_at = clock.monotonic()
+
+    def rows(self, count: int) -> None:
+        """That many so far."""
+        now = self._clock.monotonic()
+        if self._address is None or now - self._told_at < REPORT_SECONDS:
+            return
+        self._told_at = now
+        try:
+            self._line = self._line or _Line(self._address)
+            self._line.ask({"rows": count, "of": self._label})
+        except TransientFailure:
+            self._address = None
+
+    def close(self) -> None:
+        if self._line is not None:
+            self._line.close()
 
 
 def desk_secrets(address: DeskAddress, names: Sequence[str]) -> dict[str, Secret]:

@@ -7,7 +7,7 @@ import shutil
 import socket
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -44,6 +44,8 @@ class Desk:
         self._open: set[socket.socket] = set()
         self._lock = threading.Lock()
         self.address = DeskAddress()
+        # Told of the rows that a task has read so far, by the label of its read, from a thread of the desk.
+        self.on_rows: Callable[[str, int], None] | None = None
 
     def __enter__(self) -> Desk:
         if self._advertised is None:
@@ -88,8 +90,12 @@ class Desk:
                 self._open.add(connection)
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
+    def _rows(self, label: str, rows: int) -> None:
+        if self.on_rows is not None:
+            self.on_rows(label, rows)
+
     def _serve(self, connection: socket.socket) -> None:
-        visit = _Visit(self._budgets, self._secrets, self.address.key)
+        visit = _Visit(self._budgets, self._secrets, self.address.key, self._rows)
         try:
             with suppress(OSError), connection.makefile("rwb") as stream:  # a lost task wants no answer
                 while line := stream.readline(_LONGEST_LINE):
@@ -108,7 +114,14 @@ class Desk:
 class _Visit:
     """One connection: says its key first, then asks."""
 
-    def __init__(self, budgets: Mapping[str, SharedBudget], secrets: Mapping[str, Secret], key: str) -> None:
+    def __init__(
+        self,
+        budgets: Mapping[str, SharedBudget],
+        secrets: Mapping[str, Secret],
+        key: str,
+        on_rows: Callable[[str, int], None],
+    ) -> None:
+        self._on_rows = on_rows
         self._budgets = budgets
         self._secrets = secrets
         self._key = key
@@ -125,15 +138,25 @@ class _Visit:
             case {"key": str(key)} if key == self._key:
                 self._is_known = True
                 return {"welcome": True}
-            case {"turn": str(name)} if self._is_known and name in self._budgets and self._turn is None:
+            case {"answered": True} if self._turn is not None:
+                self.leave()
+                return {"answered": True}
+            case _ if self._is_known:
+                return self._served(question)
+        return None
+
+    def _served(self, question: object) -> dict[str, Any] | None:
+        """What only those get who said the key."""
+        match question:
+            case {"turn": str(name)} if name in self._budgets and self._turn is None:
                 budget = self._budgets[name]
                 budget.take()
                 self._turn = budget
                 return {"turn": name}
-            case {"answered": True} if self._turn is not None:
-                self.leave()
-                return {"answered": True}
-            case {"secrets": [*names]} if self._is_known and all(name in self._secrets for name in names):
+            case {"rows": int(rows), "of": str(label)}:
+                self._on_rows(label, rows)
+                return {"rows": rows}
+            case {"secrets": [*names]} if all(name in self._secrets for name in names):
                 return {"secrets": {name: self._secrets[name].reveal() for name in names}}
         return None
 
