@@ -12,7 +12,7 @@ from tests.support.memory_catalog import BROKEN, Handle, MemoryCatalog
 from tests.support.seeds import chosen_seed
 
 from hakiri.catalog.contract import Catalog
-from hakiri.catalog.errors import CommitUnknown
+from hakiri.catalog.errors import CatalogError, CommitUnknown
 from hakiri.catalog.testing import Opener, UrlOpener
 from hakiri.catalog.testing.calls import Call
 from hakiri.catalog.testing.histories import HANDLES, HistoryContract, check_histories
@@ -75,9 +75,13 @@ class ImperfectHistories(HistoryContract):
         lost = threading.Semaphore(3)
 
         def answer(call: Call) -> object:
-            if (call.role, call.method) == ("cursors", "put") and lost.acquire(blocking=False):
-                call = Call("cursors", "put", {**call.arguments, "table": "elsewhere"})
-            return performed(catalog, call)
+            if (call.role, call.method) != ("cursors", "put") or not lost.acquire(blocking=False):
+                return performed(catalog, call)
+            try:
+                return performed(catalog, Call("cursors", "put", {**call.arguments, "table": "elsewhere"}))
+            except CatalogError:
+                lost.release()  # what is refused is not lost
+                raise
 
         forgetful: Any = Handle(answer)
 

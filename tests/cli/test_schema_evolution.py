@@ -327,8 +327,14 @@ def test_whole_numbers_within_the_reach_of_doubles_need_no_decision(run: Run, pr
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        (None, "nobody says who decides\nhint: add `--as NAME`\n"),
-        ("ada l", "`ada l` has blanks and cannot be recorded\nhint: give a name without, with `--as`\n"),
+        (
+            None,
+            "nobody says who decides\nhint: give a name without blanks with `--as`, or `--as agent:<id>`\n",
+        ),
+        (
+            "ada l",
+            "`ada l` cannot be the name of who decides\nhint: give a name without blanks with `--as`, or `--as agent:<id>`\n",
+        ),
     ],
 )
 def test_a_decision_has_a_name(

@@ -85,7 +85,7 @@ def test_sealing_makes_the_manifest_and_all_folders_above_it_durable(tmp_path: P
     folder.mkdir(parents=True)
     disk = Recording(tmp_path)
 
-    seal(layout, MANIFEST, disk)
+    seal(layout, [MANIFEST], disk)
 
     place = "tables/orders/data/runs/0196be00-1/node-anna/chunk-47/attempt-2"
     assert MANIFEST.place == place
@@ -102,10 +102,10 @@ def test_sealing_makes_the_manifest_and_all_folders_above_it_durable(tmp_path: P
 
 def test_the_later_of_two_manifests_of_an_attempt_stands(tmp_path: Path) -> None:
     layout = StoreLayout(tmp_path)
-    seal(layout, MANIFEST)
+    seal(layout, [MANIFEST])
     later = replace(MANIFEST, schema_version=4)
 
-    seal(layout, later)
+    seal(layout, [later])
 
     text = (tmp_path / MANIFEST.place / "_manifest.json").read_text()
     assert json.loads(text)["schema_version"] == 4

@@ -152,7 +152,7 @@ class Workshop:
             content_sum=written.content_sum,
             **said,
         )
-        seal(self.layout, manifest, self.files)
+        seal(self.layout, [manifest], self.files)
         return manifest
 
     def commit(self, attempt: ChunkAttempt, manifest: AttemptManifest, step: SchemaStep | None) -> None:

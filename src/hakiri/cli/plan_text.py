@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hakiri.cli.columns import width_of
@@ -51,13 +51,17 @@ _INDENT = "    "
 
 @dataclass(frozen=True, slots=True)
 class _Fact:
-    """One line of a block: its label, what it says, and how far it stands to the right."""
+    """One line of a block: its label, what it says, and how far it stands to the right.
+
+    Where it does not fit on one line, the others begin `hang` cells behind the first.
+    """
 
     label: str
     text: str
     depth: int = 0
     style: str = ""
     sign: str = ""
+    hang: int = 0
 
 
 def show_plan(console: Console, plan: Plan) -> None:
@@ -67,9 +71,7 @@ def show_plan(console: Console, plan: Plan) -> None:
         _show_pipeline(console, each)
     console.print(closing_line(plan))
     if plan.has_changes:
-        console.note(
-            "Nothing was changed. `hakiri apply` makes it so; `hakiri preview <pipeline>` shows rows."
-        )
+        console.note("Nothing was changed: `hakiri apply` makes it so, `hakiri preview` shows rows.")
     elif plan.pipelines and not shown:
         console.note("Nothing to do.")
 
@@ -121,7 +123,7 @@ def _lines(console: Console, fact: _Fact, width: int) -> list[str]:
     """The fact on as many lines as it takes, its colour on its label or on its sign."""
     sign = f"{fact.sign} " if fact.sign else ""
     first = f"{_INDENT}{fact.label:<{_LABEL_CELLS}}  {'  ' * fact.depth}{sign}"
-    lines = wrapped(fact.text, width, first=first, rest=" " * len(first))
+    lines = wrapped(fact.text, width, first=first, rest=" " * (len(first) + fact.hang))
     marked = fact.sign or fact.label
     if fact.style and marked:
         at = first.rindex(marked)
@@ -157,7 +159,7 @@ def _facts(each: PlannedPipeline) -> Iterator[_Fact]:
 def _labelled(label: str, facts: Sequence[_Fact] | Iterator[_Fact]) -> Iterator[_Fact]:
     """The facts, the first of them with the label of all."""
     for number, fact in enumerate(facts):
-        yield _Fact(label if number == 0 else "", fact.text, fact.depth, fact.style, fact.sign)
+        yield replace(fact, label=label) if number == 0 else fact
 
 
 def _table_facts(each: PlannedPipeline) -> Iterator[_Fact]:
@@ -167,7 +169,7 @@ def _table_facts(each: PlannedPipeline) -> Iterator[_Fact]:
     cells = max(map(len, names))
     for name, table in zip(names, each.tables, strict=True):
         words = table_words(table)
-        yield _Fact("", f"{name:<{cells}}  {words}" if words else name)
+        yield _Fact("", f"{name:<{cells}}  {words}" if words else name, hang=cells + 2)
         for change in table.changes or ():
             if change.kind.value != "create":
                 sign, style = _CHANGE_SIGNS.get(change.kind.value, ("~", YELLOW))

@@ -8,13 +8,13 @@ import typer
 
 from hakiri.cli.app import app_of
 from hakiri.cli.frame import AsJson
+from hakiri.cli.operating import decider
 from hakiri.cli.schema_common import (
     OperatorOption,
     PipelineOption,
     decision_row,
     files_of,
     open_existing,
-    operator_of,
     publish,
     show_decision,
 )
@@ -55,7 +55,7 @@ def accept(
     from hakiri.pipelines.evolution.recording import settle_refusal
 
     app = app_of(ctx)
-    by = operator_of(app, operator)
+    by = decider(app, operator)
     with open_existing(app) as place:
         spec = place.project.pipeline(pipeline_id)
         decided = _decided(app, place, spec, table, columns=columns, by=by)

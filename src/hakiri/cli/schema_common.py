@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hakiri.core.errors import UsageError
-
 if TYPE_CHECKING:
     from hakiri.cli.app import App
     from hakiri.cli.reports.evolution import ColumnChangeRow, SchemaDecisionRow
@@ -24,20 +22,6 @@ OperatorOption = Annotated[
     str | None,
     typer.Option("--as", metavar="NAME", help="Who decides; the name you are logged in with by default."),
 ]
-_LOGIN_VARIABLES = ("LOGNAME", "USER", "USERNAME")
-
-
-def operator_of(app: App, given: str | None) -> str:
-    """Who decides, as the catalog names people."""
-    names = (given, *(app.env.get(variable) for variable in _LOGIN_VARIABLES))
-    name = next((name for name in names if name), None)
-    if name is None:
-        raise UsageError("nobody says who decides", hint="add `--as NAME`")
-    if len(name.split()) != 1:
-        raise UsageError(
-            f"`{name}` has blanks and cannot be recorded", hint="give a name without, with `--as`"
-        )
-    return f"operator:{name.strip()}"
 
 
 @contextmanager

@@ -8,12 +8,12 @@ import typer
 
 from hakiri.cli.app import app_of
 from hakiri.cli.frame import AsJson
+from hakiri.cli.operating import decider
 from hakiri.cli.schema_common import (
     OperatorOption,
     PipelineOption,
     decision_row,
     open_existing,
-    operator_of,
     publish,
     show_decision,
 )
@@ -50,7 +50,7 @@ def migrate(
 
     app = app_of(ctx)
     key = _key(primary_key, is_none=no_primary_key)
-    by = operator_of(app, operator)
+    by = decider(app, operator)
     with open_existing(app) as place:
         spec = place.project.pipeline(pipeline_id)
         declared = table_named(spec, table)

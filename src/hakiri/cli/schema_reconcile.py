@@ -9,11 +9,11 @@ import typer
 
 from hakiri.cli.app import app_of
 from hakiri.cli.frame import AsJson
+from hakiri.cli.operating import decider
 from hakiri.cli.schema_common import (
     OperatorOption,
     decision_row,
     open_existing,
-    operator_of,
     publish,
     show_decision,
 )
@@ -54,7 +54,7 @@ def reconcile(
 
     app = app_of(ctx)
     side = _side(take)
-    by = operator_of(app, operator)
+    by = decider(app, operator)
     with open_existing(app) as place, _other(app, other, place.project.name).open() as theirs:
         decided = reconcile_table(
             place.catalog, theirs, table=TableName(table), take=side, by=by, now=app.clock.now()

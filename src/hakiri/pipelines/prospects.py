@@ -60,40 +60,50 @@ class Prospecting:
         problems: list[HakiriError] = []
         for number, look in enumerate(looks):
             planned = PlannedTable(name=look.table.name, store=self.spec.store_name(self.spec.tables[number]))
-            for step in (self._with_schema, self._with_rows):
+            for step in (self._with_schema, self._with_rules, self._with_cursor, self._with_rows):
                 try:
                     planned = step(planned, number, look)
                 except HakiriError as error:
                     problems.append(error)
             cautions += self._cautions(planned, number, look)
             tables.append(planned)
+        distinct = {str(problem): problem for problem in problems}  # one thing may stop several steps
         return Prospect(
-            tables=tuple(tables), warnings=tuple(dict.fromkeys(cautions)), problems=tuple(problems)
+            tables=tuple(tables),
+            warnings=tuple(dict.fromkeys(cautions)),
+            problems=tuple(distinct.values()),
         )
 
     def _with_schema(self, planned: PlannedTable, number: int, look: TableLook) -> PlannedTable:
         """With what becomes of the stored schema. What a transform makes of it only Spark can say."""
-        table = self.spec.tables[number]
-        found = look.table
-        stored = self._stored(planned)
-        columns = None
-        if not self.has_transform:
-            if found.is_open and stored is not None:
-                found = with_known_columns(found, shape_of(stored).schema)
-            columns = spark_form(found.schema, found.name)
-            check_columns(self.spec.id, found.name, columns.names)
-            evolution = decided(
-                stored,
-                incoming_shape(columns, table, found.primary_key),
-                table,
-                store=TableName(planned.store),
-                is_open=found.is_open,
-                find_files=self.find_files,
-            )
-            planned = replace(
-                planned, changes=evolution.changes, refused=evolution.refused, ignored=evolution.ignored
-            )
+        if self.has_transform:
+            return planned
+        table, found, stored = self.spec.tables[number], look.table, self._stored(planned)
+        if found.is_open and stored is not None:
+            found = with_known_columns(found, shape_of(stored).schema)
+        columns = spark_form(found.schema, found.name)
+        check_columns(self.spec.id, found.name, columns.names)
+        evolution = decided(
+            stored,
+            incoming_shape(columns, table, found.primary_key),
+            table,
+            store=TableName(planned.store),
+            is_open=found.is_open,
+            find_files=self.find_files,
+        )
+        return replace(
+            planned, changes=evolution.changes, refused=evolution.refused, ignored=evolution.ignored
+        )
+
+    def _with_rules(self, planned: PlannedTable, number: int, look: TableLook) -> PlannedTable:
+        """As it is, if what is expected of its rows can be checked."""
+        columns = None if self.has_transform else spark_form(look.table.schema, look.table.name)
         check_rules(self.project, self.spec, number, columns)
+        return planned
+
+    def _with_cursor(self, planned: PlannedTable, number: int, look: TableLook) -> PlannedTable:
+        """As it is, if it can be read as it is declared."""
+        table, found = self.spec.tables[number], look.table
         key = incoming_shape(found.schema, table, found.primary_key).primary_key
         check_reading(table, store=planned.store, kind=look.kind, cursor=look.cursor, primary_key=key)
         return planned

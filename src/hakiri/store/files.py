@@ -131,8 +131,8 @@ class _LocalOutlet:
 def make_folders(files: Files, folder: Path) -> None:
     """Make the folder and those above it that are missing, durably.
 
-    A folder that is there already is durable: whoever made it synced the one above, or is about to and
-    syncs it before it relies on it.
+    A folder that is there already need not be durable: whoever made it may not have come to syncing the one
+    above yet, or have died before. Whoever relies on the whole path syncs it once more.
     """
     missing = []
     while not folder.is_dir():

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -118,15 +119,17 @@ class AttemptManifest:
 _NAMES = tuple(field.name for field in fields(AttemptManifest))
 
 
-def seal(layout: StoreLayout, manifest: AttemptManifest, files: Files | None = None) -> None:
-    """Write the attempt's `_manifest.json`, so that all of the attempt outlasts a crash when this returns.
+def seal(layout: StoreLayout, manifests: Sequence[AttemptManifest], files: Files | None = None) -> None:
+    """Write the `_manifest.json` of attempts, so that all of them outlasts a crash when this returns.
 
-    The files it names are durable already. The folders above them are synced here once more: another task
-    may have made one of them and not have come to syncing it. Twice, the later manifest stands.
+    The files they name are durable already. The folders above them are synced here once more: whoever made
+    one of them may not have come to syncing it, or may have died before. Twice, the later manifest stands.
     """
     files = files or LocalFiles()
-    folder = layout.root / manifest.place
-    replace(files, folder / FILE_NAME, manifest.text().encode())
-    while folder != layout.root:
-        folder = folder.parent
+    above: set[Path] = set()
+    for manifest in manifests:
+        folder = layout.root / manifest.place
+        replace(files, folder / FILE_NAME, manifest.text().encode())
+        above.update(parent for parent in folder.parents if parent.is_relative_to(layout.root))
+    for folder in sorted(above, key=lambda each: (-len(each.parts), each)):
         files.sync_folder(folder)

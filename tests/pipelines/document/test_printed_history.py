@@ -60,7 +60,8 @@ def test_the_plan_shows_every_knob_before_any_data_moves_and_warns_of_the_parall
         planned = hakiri("plan", "--json")
 
     (row,) = planned.data["pipelines"]
-    assert {name: (knob["value"], knob["origin"]) for name, knob in row["knobs"].items()} == {
+    (table,) = row["tables"]
+    assert {name: (knob["value"], knob["origin"]) for name, knob in table["knobs"].items()} == {
         "window": ("30d", "manifest"),
         "parallelism": ("4", "manifest"),
         "rate_budget": ("60/min", "manifest"),

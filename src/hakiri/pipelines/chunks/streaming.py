@@ -57,6 +57,11 @@ def follow_up(piece: Piece, rows: int, cursor: Cursor | None, limit: int | None)
     return replace(piece, after=cursor)
 
 
+def pass_counter(pipeline: str, table: str) -> str:
+    """The name of the catalog's counter that numbers the passes over a table."""
+    return f"pass:{pipeline}:{table}"
+
+
 def next_pass(previous: Sequence[Piece], *, table: str, cursors: Mapping[str, Cursor]) -> tuple[Piece, ...]:
     """The same pass over the whole table once more.
 

@@ -20,6 +20,7 @@ from hakiri.core.nearest import nearest
 from hakiri.pipelines.chunks.phases import PhaseEvent, advance_phase
 from hakiri.pipelines.chunks.pieces import Piece, stream_of
 from hakiri.pipelines.chunks.ranges import ValueRange
+from hakiri.pipelines.chunks.streaming import pass_counter
 from hakiri.pipelines.errors import LeaseHeldElsewhere, NoSuchTable
 from hakiri.pipelines.operations.again import Again, are_passes, range_again, stream_again, waiting_open
 from hakiri.pipelines.operations.errors import (
@@ -231,7 +232,7 @@ class Operator:
     def _new_chunks(self, pipeline: PipelineId, table: TableName, pieces: Sequence[Piece]) -> list[NewChunk]:
         """The pieces as chunks; those of a pass get the number that no other pass has."""
         if any(piece.pass_number is not None for piece in pieces):
-            number = self.catalog.number(f"pass:{pipeline}:{table}")
+            number = self.catalog.number(pass_counter(pipeline, table))
             pieces = [replace(piece, pass_number=number) for piece in pieces]
         return [NewChunk(table=table, predicate=piece.text()) for piece in pieces]
 

@@ -73,7 +73,7 @@ def story_of(catalog: Catalog, layout: StoreLayout, name: str) -> RunStory:
     return RunStory(
         run=run,
         chunks=tuple(
-            _chunk_story(layout, chunk) for chunk in all_chunks(catalog, run.pipeline) if chunk.run == run.run
+            _chunk_story(chunk) for chunk in all_chunks(catalog, run.pipeline) if chunk.run == run.run
         ),
         parents=catalog.lineage.parents(run.run),
         children=catalog.lineage.children(run.run),
@@ -106,15 +106,8 @@ def _is_named(run: RunId, name: str) -> bool:
     return bool(name) and (run.startswith((name, f"run-{name}")) or run.endswith(name))
 
 
-def _chunk_story(layout: StoreLayout, chunk: Chunk) -> ChunkStory:
-    if chunk.winning_attempt is None or chunk.run is None or chunk.manifest is None:
+def _chunk_story(chunk: Chunk) -> ChunkStory:
+    if chunk.winning_attempt is None or chunk.manifest is None:
         return ChunkStory(chunk=chunk)
     manifest = AttemptManifest.parse(chunk.manifest)
-    folder = layout.attempt_folder(
-        table=manifest.table,
-        run=manifest.run,
-        node=manifest.node,
-        chunk=manifest.chunk,
-        number=manifest.attempt,
-    )
-    return ChunkStory(chunk=chunk, counts=manifest.counts, folder=layout.relative(folder))
+    return ChunkStory(chunk=chunk, counts=manifest.counts, folder=manifest.place)

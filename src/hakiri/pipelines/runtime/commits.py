@@ -22,8 +22,9 @@ from hakiri.core.canonical import canonical_json
 from hakiri.core.clock import Clock
 from hakiri.core.ids import TableName
 from hakiri.pipelines.runtime.steps import Reached, Step
-from hakiri.store.files import Files, replace
-from hakiri.store.manifests import FILE_NAME, AttemptManifest, Counts, WrittenFile
+from hakiri.store.files import Files
+from hakiri.store.layout import StoreLayout
+from hakiri.store.manifests import AttemptManifest, Counts, WrittenFile, seal
 
 
 class Target(Protocol):
@@ -70,6 +71,7 @@ class Protocolist:
     """Commits what was finished. Raises LeaseLost, and SchemaMoved when somebody else moved the schema."""
 
     catalog: Catalog
+    layout: StoreLayout
     clock: Clock
     files: Files
     reached: Reached
@@ -79,15 +81,17 @@ class Protocolist:
         current = self.catalog.schemas.current(target.store)
         step = target.schema_step(current)
         version = step.based_on + 1 if step is not None else current.version if current is not None else 0
-        commits = []
-        for number, each in enumerate(finished):
-            text = self._manifest(target, each, version).text()
+        manifests = [self._manifest(target, each, version) for each in finished]
+        for each in finished:
             if each.is_unchanged:
                 # Its own litter, which no manifest names: the table has these rows already.
                 shutil.rmtree(each.folder, ignore_errors=True)
-            replace(self.files, each.folder / FILE_NAME, text.encode())
-            commits.append((each.attempt, _commit_of(each, text, step if number == 0 else None)))
+        seal(self.layout, manifests, self.files)
         self.reached(Step.MANIFEST_WRITTEN)
+        commits = [
+            (each.attempt, _commit_of(each, manifest.text(), step if number == 0 else None))
+            for number, (each, manifest) in enumerate(zip(finished, manifests, strict=True))
+        ]
         self.reached(Step.COMMIT_STARTED)
         self.catalog.queue.commit_some(commits, self.clock.now(), under=lease)
         self.reached(Step.COMMITTED)

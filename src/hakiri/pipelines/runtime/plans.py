@@ -12,8 +12,9 @@ from hakiri.catalog.contract.chunks import Chunk, ChunkStatus, NewChunk
 from hakiri.core.ids import PipelineId, TableName
 from hakiri.pipelines.chunks.pieces import Piece, PieceKind, stream_name
 from hakiri.pipelines.chunks.planning import plan_table
-from hakiri.pipelines.chunks.streaming import next_tail, open_edge, sweep_after
+from hakiri.pipelines.chunks.streaming import next_tail, open_edge, pass_counter, sweep_after
 from hakiri.pipelines.events import ChunksPlanned
+from hakiri.pipelines.reached import history_plan
 from hakiri.pipelines.runtime.ground import Ground
 from hakiri.pipelines.runtime.tables import TableWork
 from hakiri.sources.contract import Connector, Extent
@@ -31,7 +32,7 @@ def plan_history(ground: Ground, pipeline: PipelineId, work: TableWork, connecto
     groups = [work.partitions] if work.is_pass else [(partition,) for partition in work.partitions]
     for partitions in groups:
         stream = stream_name(work.store, {} if work.is_pass else partitions[0])
-        name = f"history of {stream}"
+        name = history_plan(stream)
         if ground.catalog.chunks.is_planned(pipeline, name):
             continue
         one = replace(work, partitions=partitions)
@@ -143,7 +144,7 @@ def _next(ground: Ground, pipeline: PipelineId, work: TableWork, partition: Mapp
         return next_tail(cursor or None, edge, work.spec.lag, work.cursor, partition=partition)
     if not cursor:
         # The source came to its end without a place to go on from: from the start again.
-        number = ground.catalog.number(_counter(pipeline, work.store))
+        number = ground.catalog.number(pass_counter(pipeline, work.store))
         return Piece(kind=PieceKind.SEGMENT, partition=dict(partition), pass_number=number)
     last = last_chunk(ground, pipeline, work.store, partition)
     tail = next_tail(cursor, None, None, None, partition=partition)
@@ -171,12 +172,8 @@ def _numbered(
     """Passes have numbers that grow, so that a reader knows which is the latest."""
     if not any(piece.kind in (PieceKind.FULL, PieceKind.SEGMENT) for piece in pieces):
         return pieces
-    number = ground.catalog.number(_counter(pipeline, work.store))
+    number = ground.catalog.number(pass_counter(pipeline, work.store))
     return tuple(replace(piece, pass_number=number) for piece in pieces)
-
-
-def _counter(pipeline: PipelineId, table: TableName) -> str:
-    return f"pass:{pipeline}:{table}"
 
 
 def _plan(

@@ -222,7 +222,11 @@ class PipelineRun:
     ) -> tuple[HakiriError | None, bool]:
         ground = self.ground
         protocol = Protocolist(
-            catalog=ground.catalog, clock=ground.clock, files=LocalFiles(), reached=ground.reached
+            catalog=ground.catalog,
+            layout=ground.layout,
+            clock=ground.clock,
+            files=LocalFiles(),
+            reached=ground.reached,
         )
         hands = {}
         for table, work in zip(self.spec.tables, works, strict=True):

@@ -15,17 +15,18 @@ from hakiri.core.ids import PipelineId, TableName
 from hakiri.pipelines.chunks.knobs import Knobs, knobs_in_force
 from hakiri.pipelines.chunks.planning import TableFacts
 from hakiri.pipelines.deciding import decided
-from hakiri.pipelines.errors import HiddenColumn, OpColumnDropped
+from hakiri.pipelines.errors import OpColumnDropped
 from hakiri.pipelines.evolution import Evolution, TableShape, incoming_shape, shape_of
 from hakiri.pipelines.expectations import compile_expectations
 from hakiri.pipelines.inputs import empty_input, reference_frames
 from hakiri.pipelines.refusals import note_refusal
 from hakiri.pipelines.runtime.ground import Ground
 from hakiri.pipelines.runtime.jobs import TableJob
+from hakiri.pipelines.soundness import check_columns, check_reading
+from hakiri.pipelines.tables import with_known_columns
 from hakiri.sources.bridge.schemas import arrow_schema, spark_schema
-from hakiri.sources.contract import EXTRA_COLUMN, OP_COLUMN, Extent, Hint, Table
+from hakiri.sources.contract import OP_COLUMN, Extent, Hint, Table
 from hakiri.sources.reading import OpenSource
-from hakiri.store.rows import HIDDEN, REASON
 from hakiri.store.schemas import fingerprint, schema_text
 from hakiri.store.writing import BadRows, Shape
 from hakiri.transforms import failed_step, fresh_artifacts, stored_plans, transformed
@@ -103,7 +104,8 @@ def prepare_table(
 ) -> TableWork:
     """Ask the source for the table, and decide what becomes of the stored schema.
 
-    Raises what is wrong with the source or the transform, and SchemaIncompatible for what the rules refuse.
+    Raises what is wrong with the source or the transform, SchemaIncompatible for what the rules refuse, and
+    LagUnsound or DeletesUnsound for what cannot be declared of a table that is read like this one.
     """
     place = ground.project.place_of(spec.id)
     store = TableName(spec.store_name(table))
@@ -116,9 +118,7 @@ def prepare_table(
     schema = _result_schema(ground, spec, found, plans) if plans else _spark_form(found)
     if OP_COLUMN in found.schema.names and OP_COLUMN not in schema.names:
         raise OpColumnDropped(spec.id, found.name)
-    hidden = [name for name in schema.names if name in {*HIDDEN, REASON} and name != OP_COLUMN]
-    if hidden:
-        raise HiddenColumn(spec.id, found.name, hidden[0])
+    check_columns(spec.id, found.name, schema.names)
     incoming = incoming_shape(schema, table, found.primary_key)
     evolution = decided(
         stored, incoming, table, store=store, is_open=found.is_open, find_files=ground.find_files
@@ -137,13 +137,15 @@ def prepare_table(
         # What the sample shows as a whole number may be stored as a fraction, and rows are read as that.
         found = with_stored_types(found, evolution.shape.schema)
     cursor = spec.cursor_of(table) or (hint.cursor_field if hint.is_cursor else None)
+    kind = _kind(source, spec, table, found, hint)
+    check_reading(table, store=store, kind=kind, cursor=cursor, primary_key=evolution.shape.primary_key)
     partitions = tuple(source.connector.partitions(found.name))
     return TableWork(
         spec=table,
         store=store,
         table=found,
         hint=hint,
-        kind=_kind(source, spec, table, found, hint),
+        kind=kind,
         cursor=cursor,
         partitions=partitions,
         knobs=knobs_in_force(spec.backfill, hint, table=table.name, partitions=len(partitions)),
@@ -186,16 +188,6 @@ def plans_for(ground: Ground, spec: PipelineSpec, table: TableSpec) -> list[Rela
     """The compiled plans of the table's transform; none if it has none."""
     artifacts = fresh_artifacts(spec, ground.project.root)
     return stored_plans(artifacts, spec.source_name(table), spec.references) if artifacts else []
-
-
-def with_known_columns(found: Table, known: pa.Schema) -> Table:
-    """An open table with the columns and types that are known of it already, beside those it shows now."""
-    fields = {field.name: field for field in found.schema if field.name != EXTRA_COLUMN}
-    for field in known:
-        if field.name != EXTRA_COLUMN:
-            fields.setdefault(field.name, pa.field(field.name, field.type))
-    extra = [field for field in found.schema if field.name == EXTRA_COLUMN]
-    return replace(found, schema=pa.schema([*fields.values(), *extra]))
 
 
 def with_stored_types(found: Table, stored: pa.Schema) -> Table:
