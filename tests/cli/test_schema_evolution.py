@@ -333,7 +333,10 @@ def test_whole_numbers_within_the_reach_of_doubles_need_no_decision(run: Run, pr
         ),
         (
             "ada l",
-            "`ada l` cannot be the name of who decides\nhint: give a name without blanks with `--as`, or `--as agent:<id>`\n",
+            (
+                "`ada l` cannot be the name of who decides\n"
+                "hint: give a name without blanks with `--as`, or `--as agent:<id>`\n"
+            ),
         ),
     ],
 )

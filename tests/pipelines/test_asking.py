@@ -105,14 +105,14 @@ def test_a_source_that_has_no_such_table_is_an_answer_too(
 def test_a_missing_secret_is_told_before_the_source_is_called(tmp_path: Path) -> None:
     project = load(
         tmp_path,
-        '[[pipeline]]\nid = "shop"\nsecrets = ["TOKEN_OF_NOBODY"]\ntables = ["orders"]\n'
-        'source = { connector = "shopify", config = { shop = "x", token = "TOKEN_OF_NOBODY" } }\n',
+        '[[pipeline]]\nid = "shop"\nsecrets = ["SHOPIFY_TOKEN"]\ntables = ["orders"]\n'
+        'source = { connector = "shopify", config = { shop = "x" } }\n',
     )
 
     error = ask(project)["shop"]
 
     assert isinstance(error, HakiriError)
-    assert "TOKEN_OF_NOBODY" in str(error)
+    assert "SHOPIFY_TOKEN" in str(error)
 
 
 def test_a_connector_that_breaks_hides_no_other(tmp_path: Path, database: sqlite3.Connection) -> None:

@@ -56,7 +56,7 @@ def fit(column: pa.Array, target: pa.DataType) -> tuple[list[Any], list[int]]:
         (pa.array(["a", "b"]).dictionary_encode(), pa.string(), ["a", "b"]),
         (pa.nulls(2), pa.list_(pa.int8()), [None, None]),
         (pa.array([[1], None], pa.large_list(pa.int8())), pa.list_(pa.int64()), [[1], None]),
-        (pa.array([{"a": 1}, None]), pa.string(), ['{"a": 1}', None]),
+        (pa.array([{"a": 1}, None]), pa.string(), ['{"a":1}', None]),
         (
             pa.array([{"a": 1}, None], pa.struct([("a", pa.int32())])),
             pa.struct([("b", pa.string()), ("a", pa.int64())]),

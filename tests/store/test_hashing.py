@@ -50,7 +50,7 @@ def test_a_row_has_the_hash_of_its_canonical_form(row: dict[str, Any], canonical
     assert content_hash(row) == hash_of(canonical)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(rows=batches())
 @pytest.mark.spec("HP-146")
 def test_a_batch_has_the_hashes_of_its_rows(rows: pa.RecordBatch) -> None:

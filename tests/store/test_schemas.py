@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.store.random_rows import NAMES, types
 
@@ -20,12 +20,13 @@ def schemas(draw: st.DrawFn) -> pa.Schema:
     metadata = st.none() | st.dictionaries(NAMES, NAMES, min_size=1, max_size=2)
     return pa.schema(
         [
-            pa.field(name, kind, nullable=draw(st.booleans()), metadata=draw(metadata))
+            pa.field(name, kind, nullable=kind == pa.null() or draw(st.booleans()), metadata=draw(metadata))
             for name, kind in draw(st.dictionaries(NAMES, types(), max_size=4)).items()
         ]
     )
 
 
+@settings(max_examples=50, deadline=None)
 @given(schema=schemas())
 def test_a_schema_comes_back_from_its_text(schema: pa.Schema) -> None:
     text = schema_text(schema)

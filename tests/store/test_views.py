@@ -399,7 +399,7 @@ TEXTS = st.sampled_from([kind for kind in LEAVES if not pa.types.is_binary(kind)
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(column=TEXTS, target=st.sampled_from([pa.string(), pa.binary()]))
 def test_views_make_the_same_texts_of_older_values_as_the_writer_of_newer(
     column: tuple[pa.DataType, list[Any]], target: pa.DataType

@@ -81,9 +81,9 @@ def forked(work: Callable[[], object], trouble: Path) -> int:
     This process has no threads, or the copy might wait for one of them for ever.
     """
     child = os.fork()
-    if child:
-        return child
-    _work_and_end(work, trouble)
+    if not child:
+        _work_and_end(work, trouble)
+    return child
 
 
 def _work_and_end(work: Callable[[], object], trouble: Path) -> NoReturn:

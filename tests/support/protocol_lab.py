@@ -1,4 +1,4 @@
-"""Crashes by the thousand: the whole runtime on small files and a real SQLite, with nothing left out but Spark.
+"""Crashes by the thousand: the whole runtime on small files and a real SQLite, and all of it but Spark.
 
 A lane is a process without threads in which everything is imported. For every try it forks a child that works
 on a store until it is killed, and has a judge, another process, look at what is left. After some tries a
@@ -15,7 +15,7 @@ import os
 import shutil
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache
@@ -30,10 +30,10 @@ from tests.support.crashes import UNHARMED, Kill, ended, forked, keep_disk_journ
 from tests.support.crashes_disk import Disk
 from tests.support.protocol_lab_judge import PIPELINE, Judge, Seen
 from tests.support.protocol_lab_mutants import MUTANTS
-from tests.support.protocol_lab_source import RECIPES, ListedConnector, Recipe, Source
+from tests.support.protocol_lab_source import RECIPES, TROUBLE, ListedConnector, Recipe, Source
 
 from hakiri.catalog import open_catalog
-from hakiri.catalog.contract.pipelines import Phase
+from hakiri.catalog.contract.pipelines import Decision, Phase
 from hakiri.core.clock import SystemClock
 from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import NodeId
@@ -45,19 +45,26 @@ from hakiri.pipelines.runtime.steps import Step
 from hakiri.sources.registry import known_connectors
 from hakiri.store.layout import StoreLayout
 
-ROUNDS = 2
-TRIES_A_ROUND = 8
-FIRST_ROWS = 20
-NEW_ROWS = 9
+TRIES = (8, 14)  # in the history, and when there is news
+FIRST_ROWS = 14
+NEW_ROWS = 7
 LONGEST_LIFE_SECONDS = 0.12
 MOST_DISK_OPERATIONS = 90
 POWER_CUTS = 0.4
+TROUBLES = 0.1
 LOOKS = 0.3
 # Who else keeps them: SQLite its own files, and of the locks of nodes nothing is asked after a restart.
 SPARED = ("meta.sqlite", "meta.sqlite-wal", "meta.sqlite-shm", "meta.sqlite-lock", "nodes")
 # What a run comes by more than once, as a rule.
 REPEATED = frozenset(
-    {Step.CHUNKS_CLAIMED, Step.JOB_STARTED, Step.JOB_DONE, Step.COMMITTED, Step.VIEWS_STARTED, Step.VIEWS_PUBLISHED}
+    {
+        Step.CHUNKS_CLAIMED,
+        Step.JOB_STARTED,
+        Step.JOB_DONE,
+        Step.COMMITTED,
+        Step.VIEWS_STARTED,
+        Step.VIEWS_PUBLISHED,
+    }
 )
 # What a run loads when it comes to it, and every child would have to load anew.
 LOADED_LATE = ("concurrent.futures.thread", "duckdb", "pandas", "pyarrow.pandas_compat", "pyarrow.parquet")
@@ -84,7 +91,9 @@ class Listed(ListedConnector):
 class _Rows:
     """What `mapInArrow` gives."""
 
-    def __init__(self, parts: int, work: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]) -> None:
+    def __init__(
+        self, parts: int, work: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+    ) -> None:
         self._parts, self._work = parts, work
 
     def toArrow(self) -> pa.Table:  # noqa: N802 - Spark's name
@@ -138,10 +147,12 @@ class Story:
     def root(self) -> Path:
         return self.disk.root
 
-    def child(self, kill: Kill, *, is_tick: bool) -> int:
+    def child(self, kill: Kill, *, is_tick: bool, reads_left: int | None) -> int:
         """A process that works on the store, and dies as it is told to."""
         self.tries += 1
-        self.lines.append(f"{'run' if is_tick else 'apply'} until {kill.name} {kill.count}")
+        fails = "" if reads_left is None else f", with reads that fail after {reads_left}"
+        self.lines.append(f"{'run' if is_tick else 'apply'} until {kill.name} {kill.count}{fails}")
+        self.source.reads_left = reads_left
         return forked(lambda: self._work(kill, is_tick=is_tick), self.folder / "trouble")
 
     def trouble(self) -> str:
@@ -154,12 +165,14 @@ class Story:
             MUTANTS[self.mutant]()
         keep_disk_journal(self.disk.journal, self.root, kill)
         with self._ground(kill) as ground:
+            # Whatever failed is over: somebody has decided to go on.
+            ground.catalog.pipelines.decide(PIPELINE, Decision.RETRY, "operator:lab", ground.clock.now())
             if is_tick:
                 results = [run_now(ground, ground.project.pipeline(PIPELINE))]
             else:
                 results = apply_project(ground)
         for applied in results:
-            if applied.error is not None:
+            if applied.error is not None and TROUBLE not in str(applied.error):
                 raise applied.error
 
     @contextmanager
@@ -280,16 +293,19 @@ class Lane:
 
     def _tell(self, story: Story) -> None:
         verdict = Verdict(broken=(), phase=Phase.PLANNING, is_planned=False)
-        for number in range(ROUNDS):
+        for number, tries in enumerate(TRIES):
             if number:
                 story.source.grow(NEW_ROWS, self.chance)
-            for _ in range(TRIES_A_ROUND):
+            for turn in range(tries):
                 is_done = verdict.phase is Phase.STREAMING
                 if is_done and not number:
                     break
                 is_tick = number > 0 and (is_done or self.chance.random() < 0.8)
-                kill = self._next_kill(story.source.recipe, verdict, is_tick=is_tick)
-                verdict = self._try(story, kill, is_tick=is_tick)
+                kill = self._next_kill(
+                    story.source.recipe, verdict, is_tick=is_tick, has_news=not is_done or turn == 0
+                )
+                reads_left = self.chance.randint(0, 4) if self.chance.random() < TROUBLES else None
+                verdict = self._try(story, kill, is_tick=is_tick, reads_left=reads_left)
                 if self.broken:
                     return
             verdict = self._try(story, UNHARMED, is_tick=False, is_over=number == 0)
@@ -298,8 +314,16 @@ class Lane:
             if self.broken:
                 return
 
-    def _try(self, story: Story, kill: Kill, *, is_tick: bool, is_over: bool = False) -> Verdict:
-        child = story.child(kill, is_tick=is_tick)
+    def _try(
+        self,
+        story: Story,
+        kill: Kill,
+        *,
+        is_tick: bool,
+        reads_left: int | None = None,
+        is_over: bool = False,
+    ) -> Verdict:
+        child = story.child(kill, is_tick=is_tick, reads_left=reads_left)
         if self.chance.random() < LOOKS:
             self.judge.send(("look", self.chance.uniform(0, LONGEST_LIFE_SECONDS)))
             self.looks += 1
@@ -313,26 +337,31 @@ class Lane:
             if self.chance.random() < POWER_CUTS:
                 story.lines.append(f"the power goes out, and {story.disk.cut()} things are lost")
                 self.power_cuts += 1
-        self.judge.send(("judge", story.source, not is_dead, is_over))
+        has_ended = not is_dead and reads_left is None
+        self.judge.send(("judge", story.source, has_ended, is_over))
         verdict: Verdict = self.judge.recv()
         self.broken += verdict.broken
         if self.broken:
             self.broken.append(f"a story of {story.source.recipe.name}:\n" + "\n".join(story.lines))
         return verdict
 
-    def _next_kill(self, recipe: Recipe, verdict: Verdict, *, is_tick: bool) -> Kill:
-        dice = self.chance.random()
-        if dice < 0.15:
+    def _next_kill(self, recipe: Recipe, verdict: Verdict, *, is_tick: bool, has_news: bool) -> Kill:
+        # A store is new only once, so what is seen of its first steps is not left to chance.
+        is_new = verdict.phase is Phase.PLANNING
+        dice = self.chance.uniform(0.2 if is_new else 0, 1)
+        if dice < 0.12:
             return Kill(seconds=self.chance.uniform(0, LONGEST_LIFE_SECONDS))
-        if dice < 0.35:
+        if dice < 0.3:
             return Kill(is_at_disk=True, count=self.chance.randint(1, MOST_DISK_OPERATIONS))
-        steps = [step for step in Step if _may_come(step, recipe, verdict, is_tick=is_tick)]
+        steps = [
+            step for step in Step if _may_come(step, recipe, verdict, is_tick=is_tick, has_news=has_news)
+        ]
         rarest = sorted(steps, key=lambda step: (self.kills[step], self.chance.random()))
-        step = self.chance.choice(rarest[:4])
+        step = rarest[0] if is_new or dice < 0.7 else self.chance.choice(rarest[:6])
         return Kill(step=step, count=2 if step in REPEATED and self.chance.random() < 0.3 else 1)
 
 
-def _may_come(step: Step, recipe: Recipe, verdict: Verdict, *, is_tick: bool) -> bool:
+def _may_come(step: Step, recipe: Recipe, verdict: Verdict, *, is_tick: bool, has_news: bool) -> bool:
     """Whether a run is likely to come to the step as things stand."""
     match step:
         case Step.BACKFILL_PLANNED:
@@ -345,13 +374,22 @@ def _may_come(step: Step, recipe: Recipe, verdict: Verdict, *, is_tick: bool) ->
             return is_tick
         case Step.FOLLOW_UP_PLANNED:
             is_first = verdict.phase is not Phase.STREAMING
-            return recipe.kind is CursorKind.OPAQUE_TOKEN or (recipe.tells_ops and is_first)
+            return has_news and (recipe.kind is CursorKind.OPAQUE_TOKEN or (recipe.tells_ops and is_first))
         case _:
             return True
 
 
-def run_lane(folder: Path, seed: int, tries: int, mutant: str | None, told: Connection) -> None:
-    """A lane in a process of its own, which tells what it did."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """So many tries with the right way to commit, or with a mutant; a broken promise ends them."""
+
+    seed: int
+    tries: int
+    mutant: str | None = None
+
+
+def run_lane(folder: Path, orders: Sequence[Order], told: Connection) -> None:
+    """A lane in a process of its own, which tells what became of each order."""
     for name in LOADED_LATE:
         importlib.import_module(name)
     # A connector is looked up for every read, and what is installed does not change meanwhile.
@@ -369,9 +407,12 @@ def run_lane(folder: Path, seed: int, tries: int, mutant: str | None, told: Conn
             os._exit(0)
     theirs.close()
     assert threading.active_count() == 1
+    # Whatever is touched in a child is copied for it: this leaves more of it alone.
     gc.freeze()
     gc.disable()
-    lane = Lane(folder=folder, chance=Random(seed), judge=ours, mutant=mutant)
-    told.send(lane.try_all(tries, template))
+    for order in orders:
+        lane = Lane(folder=folder, chance=Random(order.seed), judge=ours, mutant=order.mutant)
+        told.send(lane.try_all(order.tries, template))
     ours.send(None)
     os.waitpid(judge, 0)
+    os._exit(0)

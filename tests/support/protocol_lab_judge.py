@@ -90,7 +90,7 @@ class Judge:
         """What is broken when all is done: readers see what the source has, as if nothing had happened."""
         seen = self._seen()
         wanted = _as_seen(self.source.rows.values())
-        return [] if seen == wanted else [f"readers see {seen}, and the source has {wanted}"]
+        return [] if seen == wanted else [f"of what the source has, {_difference(seen, wanted)}"]
 
     def look(self) -> Seen | str:
         """What a reader sees in this moment, while others work, or why it sees nothing."""
@@ -104,7 +104,8 @@ class Judge:
         if isinstance(seen, str):
             return [seen]
         if self._shows_one_of(seen, self._candidates(self.shown_before)) is None:
-            return [f"a reader saw what no commits make up: {seen}"]
+            everything = self._rows_of(self.landed)
+            return [f"in between, of what any commits make up, {_difference(seen, everything)}"]
         return []
 
     def _chunks(self) -> tuple[Chunk, ...]:
@@ -198,12 +199,12 @@ class Judge:
         everything = frozenset(self.landed)
         if has_ended:
             if seen != self._rows_of(everything):
-                yield f"readers see {seen}, and {self._rows_of(everything)} is committed"
+                yield f"of what is committed, {_difference(seen, self._rows_of(everything))}"
             self.shown = everything
             return
         shown = self._shows_one_of(seen, self._candidates(self.shown))
         if shown is None:
-            yield f"readers see what no commits make up: {seen}"
+            yield f"of what any commits make up, {_difference(seen, self._rows_of(everything))}"
         else:
             self.shown = shown
 
@@ -257,6 +258,12 @@ def _newest_pass(landed: Sequence[Landed]) -> list[Landed]:
     complete = [each.pass_number for each in landed if sizes[each.pass_number] == each.pass_size]
     newest = max(complete or sizes or [0], key=lambda number: number or 0)
     return [each for each in landed if each.pass_number == newest]
+
+
+def _difference(seen: Seen, wanted: Seen) -> str:
+    """How what readers see is wrong, in a line that can be read."""
+    missing, extra = Counter(wanted) - Counter(seen), Counter(seen) - Counter(wanted)
+    return f"readers do not see {sorted(missing.elements())}, and see {sorted(extra.elements())} besides"
 
 
 def _as_seen(rows: Iterable[Row]) -> Seen:

@@ -1,4 +1,4 @@
-"""A source in memory, of every cursor kind, that writes down each read: for tries that are counted in thousands."""
+"""A source in memory, of every cursor kind, that writes down each read: for tries by the thousand."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from hakiri.core.cursors import CursorKind
 from hakiri.core.grammar import Duration
 from hakiri.sources.config import SourceConfig
 from hakiri.sources.contract import Batch, Connector, Extent, Hint, Read, Table
+from hakiri.sources.errors import PermanentFailure
 
 FIRST_DAY = datetime(2024, 1, 1, tzinfo=UTC)
 PARTS = ("east", "west")
 TABLE = "items"
+TROUBLE = "the list is lost"
 _BATCH_ROWS = 5
 
 
@@ -54,7 +56,7 @@ class Recipe:
     deletes: bool = False
     updates: bool = False
     parallelism: int | None = None
-    segment_rows: int = 7
+    segment_rows: int = 5
 
     @property
     def is_pass(self) -> bool:
@@ -70,6 +72,7 @@ RECIPES = (
     Recipe(name="windows", kind=CursorKind.MONOTONIC, has_key=True, updates=True),
     Recipe(name="appends", kind=CursorKind.MONOTONIC, has_key=False, parallelism=1),
     Recipe(name="tokens", kind=CursorKind.OPAQUE_TOKEN, has_key=False),
+    Recipe(name="tokens with keys", kind=CursorKind.OPAQUE_TOKEN, has_key=True, segment_rows=4),
     Recipe(name="changes", kind=CursorKind.SNAPSHOT_ID, has_key=True, updates=True, deletes=True),
     Recipe(name="partitions", kind=CursorKind.PARTITIONED_MONOTONIC, has_key=False, parallelism=2),
     Recipe(
@@ -92,6 +95,8 @@ class Source:
     log: Path
     rows: dict[int, Row] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
+    reads_left: int | None = None
+    """How many reads there are before one fails; None is that none does."""
 
     def grow(self, count: int, chance: Random) -> None:
         """Add rows with later moments; where the kind can tell, change some and take some away."""
@@ -219,6 +224,10 @@ class ListedConnector(Connector):
         if read.partition:
             piece["partition"] = dict(read.partition)
         self.source.note(piece)
+        if self.source.reads_left is not None:
+            self.source.reads_left -= 1
+            if self.source.reads_left < 0:
+                raise PermanentFailure(TROUBLE)
         given = self.source.read(piece, read.limit)
         for start in range(0, len(given), _BATCH_ROWS):
             yield Batch(rows=self._arrow(given[start : start + _BATCH_ROWS]))

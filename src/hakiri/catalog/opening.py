@@ -36,10 +36,10 @@ class Place(Protocol):
     def migrate(self, now: datetime) -> tuple[int, ...]:
         """Make or update what is there, and return the numbers of the steps taken. Raises CatalogTooNew."""
 
-    def open(self, *, migrated_at: datetime | None = None) -> Catalog:
+    def open(self, *, migrated_at: datetime | None = None, is_look: bool = False) -> Catalog:
         """The catalog, if it has the version of this program; migrated first if a time for that is given.
 
-        Raises CatalogTooOld, CatalogTooNew.
+        With `is_look` it is only read, and no file of it changes. Raises CatalogTooOld, CatalogTooNew.
         """
 
 

@@ -107,7 +107,7 @@ def _tell_trouble(app: App, each: Applied) -> None:
 
     if each.error is not None:
         text = human_text(each.error)
-        if f"`{each.pipeline}`" not in text:
+        if f"`{each.pipeline}`" not in str(each.error):
             text = text.replace(": ", f": pipeline `{each.pipeline}`: ", 1)
         app.console.error(text)
     result = each.result

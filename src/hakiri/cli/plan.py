@@ -101,7 +101,7 @@ def _catalog_if_there(app: App, settings: Settings, project: Project) -> Iterato
     if place.version() == 0:
         yield None
         return
-    with place.open() as catalog:
+    with place.open(is_look=True) as catalog:
         yield catalog
 
 

@@ -8,7 +8,9 @@ import re
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 from hakiri.core.errors import Place
@@ -37,13 +39,19 @@ class Document:
     data: dict[str, Any]
 
     def spots(self) -> Spots:
-        """Where everything stands. Made anew at each call: most files never need it."""
-        return scan_toml(self.text).spots if self.form == "toml" else scan_json(self.text).spots
+        """Where everything stands. Made when somebody asks: most files never need it."""
+        return _spots(self.form, self.text)
 
     def place(self, path: KeyPath, spots: Spots | None = None) -> Place:
         """Where this path, or the nearest thing around it, is written."""
         spot = nearest_spot(self.spots() if spots is None else spots, path)
         return Place(self.file, line_of(self.text, spot.start) if spot else 1)
+
+
+@lru_cache(maxsize=16)
+def _spots(form: Form, text: str) -> Spots:
+    """A plan asks for the place of every pipeline, and they may all be in one file."""
+    return MappingProxyType(scan_toml(text).spots if form == "toml" else scan_json(text).spots)
 
 
 @dataclass(frozen=True, slots=True)

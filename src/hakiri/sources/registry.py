@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING
@@ -94,10 +95,16 @@ def connector_class(name: str, root: Path | None, place: Place) -> type[Connecto
             return _only_connector(_loaded(root, name, place), name, place)
 
 
-def _entry_points() -> dict[str, EntryPoint]:
+def _entry_points() -> Mapping[str, EntryPoint]:
+    return _entry_points_on(tuple(sys.path))
+
+
+@lru_cache(maxsize=8)
+def _entry_points_on(_: tuple[str, ...]) -> Mapping[str, EntryPoint]:
+    """What is installed on this path: all packages are looked at for it, and plans ask for many pipelines."""
     from importlib.metadata import entry_points
 
-    return {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+    return MappingProxyType({point.name: point for point in entry_points(group=ENTRY_POINTS)})
 
 
 def _project_files(root: Path | None) -> list[Path]:

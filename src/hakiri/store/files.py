@@ -128,8 +128,8 @@ class _LocalOutlet:
         self._file.close()
 
 
-def make_folders(files: Files, folder: Path) -> None:
-    """Make the folder and those above it that are missing, durably.
+def make_folders(files: Files, folder: Path, *, is_synced: bool = True) -> None:
+    """Make the folder and those above it that are missing; durably, unless somebody else syncs them.
 
     A folder that is there already need not be durable: whoever made it may not have come to syncing the one
     above yet, or have died before. Whoever relies on the whole path syncs it once more.
@@ -140,7 +140,8 @@ def make_folders(files: Files, folder: Path) -> None:
         folder = folder.parent
     for made in reversed(missing):
         files.make_folder(made)
-        files.sync_folder(made.parent)
+        if is_synced:
+            files.sync_folder(made.parent)
 
 
 def write_new(files: Files, path: Path, data: bytes) -> None:

@@ -94,7 +94,7 @@ class PartFile:
         self._rows += group.num_rows
 
     def _opened(self) -> _OpenFile:
-        make_folders(self._files, self._folder)
+        make_folders(self._files, self._folder, is_synced=False)  # they are when the attempt is sealed
         name, outlet = self._created()
         stream = _Stream(outlet)
         plain = {CONTENT_HASH: "PLAIN", POSITION: "DELTA_BINARY_PACKED"}  # no value comes twice

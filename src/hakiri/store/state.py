@@ -14,7 +14,8 @@ from hakiri.store.schemas import schema_from
 from hakiri.store.views import TableState
 from hakiri.store.visible import Landed, landed_from, visible
 
-_CHUNKS_A_PAGE = 1000
+# In pages, to be gentle with memory; after so many tries all at once, which nobody can come in between.
+_PAGES = (1000, 1000, 10_000_000)
 
 
 class LandedChunks:
@@ -24,11 +25,19 @@ class LandedChunks:
         self._catalog = catalog
         self._known: dict[TableName, dict[tuple[PipelineId, ChunkId, str | None], Landed]] = {}
 
-    def read(self, table: TableName) -> list[Landed]:
-        """All that landed in a table, from a catalog that may go on meanwhile."""
+    def read(self, table: TableName) -> tuple[int, list[Landed]]:
+        """All that landed in a table at one moment, and the catalog's version of it, or one just before."""
+        for page in _PAGES:
+            revision = self._catalog.chunks.version(table)
+            landed = self._read(table, page)
+            if self._catalog.chunks.version(table) == revision:
+                break
+        return revision, landed
+
+    def _read(self, table: TableName, page: int) -> list[Landed]:
         before = self._known.get(table, {})
         now: dict[tuple[PipelineId, ChunkId, str | None], Landed] = {}
-        for chunk in self._chunks(table):
+        for chunk in self._chunks(table, page):
             key = (chunk.pipeline, chunk.chunk, chunk.winning_attempt)
             known = before.get(key) or landed_from(chunk)
             is_same = known.superseded_by == chunk.superseded_by
@@ -36,26 +45,23 @@ class LandedChunks:
         self._known[table] = now
         return list(now.values())
 
-    def _chunks(self, table: TableName) -> Iterator[Chunk]:
+    def _chunks(self, table: TableName, page: int) -> Iterator[Chunk]:
         after = None
-        while page := self._catalog.chunks.landed(table, after=after, limit=_CHUNKS_A_PAGE):
-            yield from page
-            after = (page[-1].pipeline, page[-1].chunk)
+        while chunks := self._catalog.chunks.landed(table, after=after, limit=page):
+            yield from chunks
+            if len(chunks) < page:
+                return
+            after = (chunks[-1].pipeline, chunks[-1].chunk)
 
 
 def table_state(
     layout: StoreLayout, catalog: Catalog, table: TableName, chunks: LandedChunks | None = None
 ) -> TableState | None:
-    """The table as it is now, all of it at the same moment; None while it has no schema."""
-    chunks = chunks or LandedChunks(catalog)
-    while True:
-        revision = catalog.chunks.version(table)
-        landed = chunks.read(table)
-        schema = catalog.schemas.current(table)
-        log = catalog.schemas.log(table)
-        # Chunks came in pages: only if nothing landed meanwhile do they belong together.
-        if catalog.chunks.version(table) == revision:
-            break
+    """The table as it is now; None while it has no schema."""
+    revision, landed = (chunks or LandedChunks(catalog)).read(table)
+    # After the chunks: a schema that is newer than they are reads them, an older one would not.
+    schema = catalog.schemas.current(table)
+    log = catalog.schemas.log(table)
     if schema is None:
         return None
     root = str(layout.root)

@@ -60,7 +60,7 @@ def test_plan_tells_rows_to_come_schema_changes_and_new_pipelines_and_apply_does
     told = {row["id"]: row for row in planned["pipelines"]}
     assert {name: row["action"] for name, row in told.items()} == {"p": "nothing", "q": "create"}
     (change,) = told["p"]["tables"][0]["changes"]
-    assert (change["kind"], change["column"], change["fate"]) == ("add", "note", "applied")
+    assert (change["kind"], change["column"], change["fate"]) == ("add_column", "note", "applied")
 
     applied = hakiri.done("apply", "--json").data
     assert [(row["id"], row["rows"]) for row in applied["pipelines"]] == [("p", 0), ("q", 41)]

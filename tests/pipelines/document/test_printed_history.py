@@ -65,7 +65,7 @@ def test_the_plan_shows_every_knob_before_any_data_moves_and_warns_of_the_parall
         "window": ("30d", "manifest"),
         "parallelism": ("4", "manifest"),
         "rate_budget": ("60/min", "manifest"),
-        "start_from": ("2010-01-01 00:00:00+00:00", "manifest"),
+        "start_from": ("2010-01-01", "manifest"),
         "max_chunks_per_tick": ("8", "manifest"),
     }
     assert row["warnings"] == [WARNING]

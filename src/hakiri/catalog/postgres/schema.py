@@ -27,7 +27,7 @@ class PostgresSchema:
         self._conninfo = conninfo
         self._schema = schema
 
-    def database(self) -> PostgresDatabase:
+    def database(self, *, is_look: bool = False) -> PostgresDatabase:  # reading changes nothing here
         return PostgresDatabase(self._conninfo, self._schema, self.location)
 
     def version(self) -> int:

@@ -22,8 +22,8 @@ from hakiri.catalog.sql.migrations import (
 class Target(Migratable, Protocol):
     """A database that can be migrated, and then used."""
 
-    def database(self) -> Database:
-        """The database, for a catalog to work on."""
+    def database(self, *, is_look: bool = False) -> Database:
+        """The database, for a catalog to work on, or only to look at without leaving a trace."""
 
 
 class SqlPlace:
@@ -44,7 +44,7 @@ class SqlPlace:
     def migrate(self, now: datetime) -> tuple[int, ...]:
         return bring_up_to_date(self._target, self._migrations, now)
 
-    def open(self, *, migrated_at: datetime | None = None) -> Catalog:
+    def open(self, *, migrated_at: datetime | None = None, is_look: bool = False) -> Catalog:
         if migrated_at is None:
             refuse_other_versions(self._target, self._migrations)
         else:
@@ -57,4 +57,4 @@ class SqlPlace:
             divergences=SqlCatalog.divergences,
         )
         guards = guards_of(migration.script for migration in self._migrations)
-        return SqlCatalog(self._target.database(), info, guards)
+        return SqlCatalog(self._target.database(is_look=is_look), info, guards)

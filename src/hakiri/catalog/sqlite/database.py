@@ -14,6 +14,7 @@ from hakiri.catalog.errors import BackendTooOld, CatalogClosed, CatalogDamaged, 
 from hakiri.catalog.sql.database import Result, Row, Transaction, storable
 from hakiri.catalog.sql.statements import statements_for
 from hakiri.catalog.sqlite.gate import WriteGate
+from hakiri.catalog.sqlite.looking import connected, connected_to_look
 from hakiri.catalog.sqlite.words import as_text, in_our_words, is_locked
 from hakiri.core.backoff import Backoff
 
@@ -60,13 +61,14 @@ class SqliteTransaction:
 class SqliteDatabase:
     """One file, any number of threads and processes."""
 
-    def __init__(self, path: Path, *, waits: Backoff = WRITER_WAITS) -> None:
+    def __init__(self, path: Path, *, waits: Backoff = WRITER_WAITS, is_look: bool = False) -> None:
         if sqlite3.sqlite_version_info < OLDEST_SQLITE:
             raise BackendTooOld("SQLite", sqlite3.sqlite_version, ".".join(map(str, OLDEST_SQLITE)))
         self.path = path
         self.location = f"sqlite:///{path}"
         self._statements = statements_for("sqlite")
         self._waits = waits
+        self._is_look = is_look
         self._pid = os.getpid()
         self._gate = WriteGate(path.with_name(f"{path.name}-lock"), patience_seconds=waits.budget_seconds)
         # Threads queue here instead of at the file: a lock wakes the next at once, SQLite has them poll.
@@ -152,14 +154,8 @@ class SqliteDatabase:
                         self._idle.append(connection)
 
     def _connect(self, *, timeout_seconds: float) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            f"{self.path.absolute().as_uri()}?mode=rw",
-            uri=True,
-            timeout=timeout_seconds,
-            isolation_level=None,
-            check_same_thread=False,
-            cached_statements=256,
-        )
+        connect = connected_to_look if self._is_look else connected
+        connection = connect(self.path, timeout_seconds=timeout_seconds)
         connection.row_factory = sqlite3.Row
         self._file = self._file or self._identity()
         # In WAL mode the default syncs at checkpoints only, and a commit could be lost with the power.

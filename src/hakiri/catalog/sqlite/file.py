@@ -11,6 +11,7 @@ from pathlib import Path
 from hakiri.catalog.errors import CatalogForeign, CatalogUnreachable
 from hakiri.catalog.sql.migrations import Migration, missing_after
 from hakiri.catalog.sqlite.database import SqliteDatabase
+from hakiri.catalog.sqlite.looking import connected_to_look
 from hakiri.catalog.sqlite.words import as_text, in_our_words
 
 _LOCK_SECONDS = 60.0
@@ -24,15 +25,15 @@ class SqliteFile:
         self.path = path
         self.location = f"sqlite:///{path}"
 
-    def database(self) -> SqliteDatabase:
-        return SqliteDatabase(self.path)
+    def database(self, *, is_look: bool = False) -> SqliteDatabase:
+        return SqliteDatabase(self.path, is_look=is_look)
 
     def version(self) -> int:
         if not self.path.exists():
             return 0
         if self.path.is_dir():
             raise CatalogUnreachable(self.location, "a folder is in its place")
-        with in_our_words(self.location), closing(self._connect("rw")) as connection:
+        with in_our_words(self.location), closing(connected_to_look(self.path)) as connection:
             return _version(connection, self.location)
 
     def apply(self, migrations: tuple[Migration, ...], now: datetime) -> tuple[int, ...]:

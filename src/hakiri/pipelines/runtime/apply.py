@@ -134,19 +134,26 @@ def run_pipelines(
             with lock:
                 results[number] = applied
 
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(min(PIPELINES_AT_ONCE, len(specs)))]
-    for thread in threads:
-        thread.start()
+    def work_and_tell(ended: threading.Event) -> None:
+        try:
+            work()
+        finally:
+            ended.set()
+
+    # Not by `join`: once Ctrl-C has interrupted one, Python 3.11 takes the thread for ended (bpo-45274).
+    ends = [threading.Event() for _ in range(min(PIPELINES_AT_ONCE, len(specs)))]
+    for ended in ends:
+        threading.Thread(target=work_and_tell, args=(ended,), daemon=True).start()
     try:
-        for thread in threads:
-            while thread.is_alive():
-                thread.join(0.2)  # in slices, so that Ctrl-C is heard
+        for ended in ends:
+            while not ended.wait(0.2):
+                pass  # in slices, so that Ctrl-C is heard
     except KeyboardInterrupt:
         shop.ground.stop.ask()
         if shop.ground.sessions.is_open:
             shop.ground.sessions.get().interruptAll()
-        for thread in threads:
-            thread.join()
+        for ended in ends:
+            ended.wait()
         raise
     if raised:
         raise raised[0]

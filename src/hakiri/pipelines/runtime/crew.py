@@ -12,19 +12,16 @@ from typing import Protocol
 from hakiri.catalog.contract.chunks import ChunkAttempt, ChunkError
 from hakiri.catalog.contract.leases import Lease
 from hakiri.catalog.errors import LeaseLost, SchemaMoved
-from hakiri.core.backoff import Backoff
 from hakiri.core.errors import HakiriError
 from hakiri.core.ids import ChunkId, PipelineId, RunId, TableName
 from hakiri.pipelines.chunks.joining import first_group, next_group
 from hakiri.pipelines.events import ChunkGivenBack, ChunkStarted, Waiting
 from hakiri.pipelines.runtime.ground import Ground
 from hakiri.pipelines.runtime.keeper import LeaseKeeper
+from hakiri.pipelines.runtime.patience import seconds_before_retry
 from hakiri.pipelines.runtime.slots import Slots, WritePace
 from hakiri.pipelines.runtime.steps import Step
-from hakiri.sources.errors import RateLimited
 
-# What a transient failure costs before the next try: up to a second, doubled each time, up to a minute.
-BACKOFF = Backoff(first_seconds=1.0, longest_seconds=60.0, budget_seconds=3600.0)
 # How often a thread that has nothing to take looks whether that has changed.
 _LOOK_SECONDS = 0.5
 
@@ -204,7 +201,7 @@ class Crew:
                 self.failure = error
             self._give_back(attempts, error, retry=False)
             return
-        seconds = error.seconds if isinstance(error, RateLimited) else _backoff(tries)
+        seconds = seconds_before_retry(error, tries)
         self._tell(attempts, error, will_retry=True, seconds=seconds)
         # The chunk stays ours while it waits, so that nobody else runs into the same failure at once.
         self.ground.stop.wait(seconds)
@@ -258,9 +255,3 @@ class Crew:
         with self._lock:
             self._alone.difference_update(attempt.chunk for attempt in attempts)
             self._sizes[table] = next_group(len(attempts), seconds, self.hands[table].largest_group())
-
-
-def _backoff(tries: int) -> float:
-    """The wait before this try, with jitter."""
-    waits = BACKOFF.waits()
-    return [next(waits, BACKOFF.longest_seconds) for _ in range(tries)][-1]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 from hakiri.catalog.contract.pipelines import Failure, Phase
 from hakiri.catalog.contract.runs import Run, RunOutcome, RunStatus, StartedRun
@@ -28,6 +30,8 @@ from hakiri.pipelines.runtime.commits import Protocolist
 from hakiri.pipelines.runtime.crew import Crew
 from hakiri.pipelines.runtime.ground import Ground
 from hakiri.pipelines.runtime.hands import TableHands
+from hakiri.pipelines.runtime.leaving import set_aside, take_up
+from hakiri.pipelines.runtime.patience import patiently
 from hakiri.pipelines.runtime.plans import (
     ends_read_at,
     plan_history,
@@ -52,6 +56,7 @@ from hakiri.store.files import LocalFiles
 
 # How often one run reads what came while it was reading.
 MOST_CATCH_UPS = 10
+_Got = TypeVar("_Got")
 
 
 @dataclass(kw_only=True)
@@ -146,14 +151,14 @@ class PipelineRun:
         ) as source:
             ground.reached(Step.SOURCE_OPENED)
             self._watch(source)
-            works = self._discovered(source)
-            self._planned(works, source)
+            works = self._patiently(partial(self._discovered, source))
+            self._patiently(partial(self._planned, works, source))
             is_tick, ticks = self.is_tick, 0
             while True:
                 failure, is_outdated = self._crew(started, works, source, tally)
                 if is_outdated:
                     self.state = RunState.DISCOVERING
-                    works = self._discovered(source)
+                    works = self._patiently(partial(self._discovered, source))
                     continue
                 if failure is not None or ground.stop.is_asked or self._is_held_up():
                     return failure
@@ -171,6 +176,10 @@ class PipelineRun:
                 ground.reached(Step.CHUNKS_ALL_DONE)
                 self._note_applied()
                 return None
+
+    def _patiently(self, work: Callable[[], _Got]) -> _Got:
+        """Ask the source for something, and once more if it could not answer just now."""
+        return patiently(self.ground, self.pipeline, self.spec.retries, work)
 
     def _watch(self, source: OpenSource) -> None:
         """Have it seen how far reads are, and what they wait for."""
@@ -206,7 +215,9 @@ class PipelineRun:
 
     def _planned(self, works: Sequence[TableWork], source: OpenSource) -> None:
         ground = self.ground
-        planned = 0
+        tables = {work.store for work in works}
+        set_aside(ground, self.pipeline, tables)
+        planned = take_up(ground, self.pipeline, tables)
         for work in works:
             planned += plan_history(ground, self.pipeline, work, source.connector)
             planned += plan_what_is_missing(ground, self.pipeline, work)
@@ -281,7 +292,8 @@ class PipelineRun:
     ) -> bool:
         ground = self.ground
         name = f"{started.run.run} #{number}"
-        added = [plan_tick(ground, self.pipeline, name, work, source.connector) for work in works]
+        plans = [partial(plan_tick, ground, self.pipeline, name, work, source.connector) for work in works]
+        added = [self._patiently(plan) for plan in plans]
         ground.reached(Step.TICK_PLANNED)
         return any(added)
 

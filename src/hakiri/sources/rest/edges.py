@@ -111,7 +111,11 @@ class Edge:
 
 
 class OrderCheck:
-    """Refuses records that do not come in the order that the config says, by more than its lookback."""
+    """Refuses pages whose records do not come in the order that the config says, by more than its lookback.
+
+    Upwards the pages are in that order too. Downwards a record that changes meanwhile moves to the front, and
+    pushes others onto the next page once more.
+    """
 
     def __init__(self, resource: Resource, incremental: Incremental) -> None:
         self._resource = resource
@@ -120,6 +124,8 @@ class OrderCheck:
 
     def check(self, bounds: Sequence[int | None]) -> None:
         is_up = self._incremental.order == "asc"
+        if not is_up:
+            self._last = None
         for bound in bounds:
             if bound is None:
                 continue
