@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.cli.test_schemas import validate
 from tests.pipelines.operations.scenes import NOW, T0, half_failed, stop_the_clock, window
 from tests.support.past import CATALOG, Past, Shop, pipeline
 
@@ -71,6 +72,7 @@ def test_nothing_to_do_as_json(run: Run, shop: Shop) -> None:
     outcome = run("apply", "orders", "--json")
 
     assert (outcome.code, outcome.err) == (0, "")
+    validate("apply", outcome)
     assert outcome.data == {
         "schema_version": 1,
         "pipelines": [
@@ -353,7 +355,7 @@ def test_a_project_is_applied_again_run_and_interrupted(tmp_path: Path, spark_en
     shop.put(5, first=1001)
     ran = hakiri("run", "orders")
 
-    assert (ran.returncode, ran.stdout) == (0, "Applied 1 pipeline: 5 rows.\n")
+    assert (ran.returncode, ran.stdout) == (0, "Ran 1 pipeline: 5 rows.\n")
 
     (tmp_path / "connectors").mkdir()
     (tmp_path / "connectors" / "slow.py").write_text(SLOW)

@@ -45,7 +45,7 @@ def test_init_makes_every_file_and_says_what_to_type_next(run: Run, tmp_path: Pa
     assert (outcome.code, outcome.out) == (0, "")
     assert outcome.err == (
         f"made project `my-shop` in {tmp_path}/my shop (14 files)\n"
-        "next:\n  cd 'my shop'\n  hakiri doctor\n  hakiri plan\n  hakiri preview orders\n"
+        "next:\n  cd 'my shop'\n  hakiri doctor\n  hakiri plan\n  hakiri preview orders\n  hakiri apply\n"
     )
     assert files_below(tmp_path / "my shop") == FILES
     assert os.listdir(tmp_path) == ["my shop"]
@@ -106,7 +106,7 @@ def test_init_reports_as_json(run: Run, tmp_path: Path) -> None:
         "folder": str(tmp_path),
         "files": FILES,
         "overwritten": [],
-        "next": ["hakiri doctor", "hakiri plan", "hakiri preview orders"],
+        "next": ["hakiri doctor", "hakiri plan", "hakiri preview orders", "hakiri apply"],
     }
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+from tests.cli.test_schemas import validate
 from tests.pipelines.operations.scenes import NOW, T0, stop_the_clock, window
 from tests.support.counted import CountedSource, manifest, moments
 from tests.support.past import Shop, pipeline
@@ -342,6 +343,7 @@ def test_the_plan_as_json_is_the_same_as_data(run: Run, shop: Shop) -> None:
     outcome = run("plan", "orders", "--json")
 
     assert (outcome.code, outcome.err) == (0, "")
+    validate("plan", outcome)
     assert outcome.data == {
         "schema_version": 1,
         "project": "shop",

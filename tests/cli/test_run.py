@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+from tests.cli.test_schemas import validate
 from tests.support.past import Shop, pipeline
 
 if TYPE_CHECKING:
     from conftest import Run
-
-
-def rows_of(run: Run, *words: str) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = run(*words, "--json").data["pipelines"]
-    return rows
 
 
 @pytest.mark.spec("HP-047")
@@ -44,8 +40,10 @@ def test_a_run_that_fails_ends_with_1_and_waits_for_a_decision(run: Run, tmp_pat
 def test_a_failed_run_as_json_has_the_error_and_the_hint(run: Run, tmp_path: Path) -> None:
     Shop.make(tmp_path, pipeline(table='"ordres"'))
 
-    (row,) = rows_of(run, "run", "orders")
+    outcome = run("run", "orders", "--json")
 
+    validate("run", outcome)
+    (row,) = outcome.data["pipelines"]
     assert (row["need"], row["status"], row["phase"]) == ("asked", "failed", "planning")
     assert (row["error_code"], row["error"], row["hint"]) == (
         "sources.permanent",

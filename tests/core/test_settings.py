@@ -64,7 +64,7 @@ def test_every_setting_is_declared_with_its_variable_and_shown_default() -> None
         ("sync.key_secret", "HAKIRI_SYNC_KEY_SECRET", "text", "(not set)"),
         ("catalog.url", "HAKIRI_CATALOG_URL", "text", "(the SQLite file of the store)"),
         ("encryption.key_source", "HAKIRI_ENCRYPTION_KEY_SOURCE", "text", "(no encryption)"),
-        ("runtime.max_parallel_chunks", "HAKIRI_RUNTIME_MAX_PARALLEL_CHUNKS", "count", "4"),
+        ("runtime.max_parallel_chunks", "HAKIRI_RUNTIME_MAX_PARALLEL_CHUNKS", "count", "64"),
         ("runtime.node", "HAKIRI_RUNTIME_NODE", "name", "(the host's name)"),
         ("runtime.lease", "HAKIRI_RUNTIME_LEASE", "duration", "10m"),
     ]

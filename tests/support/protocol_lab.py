@@ -13,6 +13,7 @@ import importlib
 import importlib.metadata
 import os
 import shutil
+import tempfile
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +24,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from tests.support.crashes import UNHARMED, Kill, ended, forked, keep_disk_journal
@@ -44,6 +45,9 @@ from hakiri.pipelines.runtime.sessions import Sessions
 from hakiri.pipelines.runtime.steps import Step
 from hakiri.sources.registry import known_connectors
 from hakiri.store.layout import StoreLayout
+
+if TYPE_CHECKING:
+    import duckdb
 
 TRIES = (8, 14)  # in the history, and when there is news
 FIRST_ROWS = 14
@@ -67,7 +71,13 @@ REPEATED = frozenset(
     }
 )
 # What a run loads when it comes to it, and every child would have to load anew.
-LOADED_LATE = ("concurrent.futures.thread", "duckdb", "pandas", "pyarrow.pandas_compat", "pyarrow.parquet")
+LOADED_LATE = (
+    "concurrent.futures.thread",
+    "pandas",
+    "pyarrow.pandas_compat",
+    "pyarrow.parquet",
+    "pyarrow.vendored.version",
+)
 URL = "sqlite:///store/shop/meta.sqlite"
 MANIFEST = """[project]
 name = "shop"
@@ -114,6 +124,25 @@ class SparkStandIn:
 
     def range(self, _start: int, _end: int, _step: int, parts: int) -> _Range:
         return _Range(parts)
+
+
+class WarmDuck:
+    """A DuckDB that is there already: making one takes longer than all that is done with it in a try.
+
+    It has no threads, so that it can be forked, and is used by one at a time.
+    """
+
+    def __init__(self) -> None:
+        import duckdb
+
+        self._connection = duckdb.connect(config={"threads": 1})
+
+    def __enter__(self) -> duckdb.DuckDBPyConnection:
+        return self._connection
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.execute("USE memory")
+        self._connection.execute("DETACH DATABASE IF EXISTS store")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -392,9 +421,12 @@ def run_lane(folder: Path, orders: Sequence[Order], told: Connection) -> None:
     """A lane in a process of its own, which tells what became of each order."""
     for name in LOADED_LATE:
         importlib.import_module(name)
+    import duckdb
+
     # A connector is looked up for every read, and what is installed does not change meanwhile.
     importlib.metadata.entry_points = cache(importlib.metadata.entry_points)
     known_connectors(None)
+    tempfile.tempdir = str(folder)  # whoever is killed leaves something behind there
     template = folder / "meta.sqlite"
     open_catalog(f"sqlite:///{template}", project="shop", base=folder, now=SystemClock().now()).close()
     ours, theirs = Pipe()
@@ -406,6 +438,8 @@ def run_lane(folder: Path, orders: Sequence[Order], told: Connection) -> None:
         finally:
             os._exit(0)
     theirs.close()
+    warm = WarmDuck()
+    duckdb.connect = lambda **_: warm
     assert threading.active_count() == 1
     # Whatever is touched in a child is copied for it: this leaves more of it alone.
     gc.freeze()

@@ -47,7 +47,7 @@ def test_the_points_of_a_commit_are_all_its_statements(ground: SqliteGround, dat
         database, lambda catalog: catalog.queue.commit(held.attempt, held.commit, T0, held.lease)
     )
 
-    assert {"lock_pipeline", "lease", "finish_chunk", "write_cursor", "add_edges"} <= set(points)
+    assert {"lock_pipeline", "lease", "finish_chunks", "write_cursor", "add_edges"} <= set(points)
     assert {"add_schema_change", "first_table_schema", "bump_revision"} <= set(points)
     assert points[-2:] == (BEFORE_COMMIT, AFTER_COMMIT)
 

@@ -60,14 +60,14 @@ def apply(
     return told(app, applied, as_json=as_json)
 
 
-def told(app: App, applied: Sequence[Applied], *, as_json: bool) -> int:
-    """Tell what became of every pipeline; the exit code for all of them."""
+def told(app: App, applied: Sequence[Applied], *, as_json: bool, did: str = "applied") -> int:
+    """Tell what became of every pipeline, and what was done to it; the exit code for all of them."""
     if as_json:
         app.console.data(_report(applied))
     for each in applied:
         _tell_trouble(app, each)
     if not as_json:
-        app.console.print(summary(applied))
+        app.console.print(summary(applied, did))
     return exit_code_of(applied)
 
 
@@ -80,7 +80,7 @@ def exit_code_of(applied: Sequence[Applied]) -> int:
     return codes.pop() if len(codes) == 1 and is_all else ExitCode.FAILED
 
 
-def summary(applied: Sequence[Applied]) -> str:
+def summary(applied: Sequence[Applied], did: str = "applied") -> str:
     """One line for everything that was asked for."""
     done = [each.result for each in applied if each.result is not None and each.error is None]
     failed = [each for each in applied if each.error is not None]
@@ -92,7 +92,7 @@ def summary(applied: Sequence[Applied]) -> str:
     parts = []
     if done:
         rows = sum(result.run.rows or 0 for result in done)
-        parts.append(f"applied {_counted(len(done), 'pipeline')}: {_counted(rows, 'row')}")
+        parts.append(f"{did} {_counted(len(done), 'pipeline')}: {_counted(rows, 'row')}")
     if failed:
         parts.append(f"{_counted(len(failed), 'pipeline')} did not make it")
     if idle:

@@ -40,4 +40,4 @@ def run(
 
             with open_ground(app, place, pipelines=[spec.id]) as (ground, _):
                 applied = run_now(ground, spec)
-    return told(app, [applied], as_json=as_json)
+    return told(app, [applied], as_json=as_json, did="ran")

@@ -20,11 +20,12 @@ from hakiri.pipelines.runtime.steps import Step
 pytestmark = pytest.mark.proof
 
 LANES = 2
-IS_NIGHTLY = "HAKIRI_NIGHTLY" in os.environ
-TRIES = 20_000 if IS_NIGHTLY else 2_000
+# `make nightly` asks for more.
+TRIES = int(os.environ.get("HAKIRI_CRASH_TRIES", "2000"))
 HITS_A_STEP = 50
 TRIES_A_MUTANT = 500
-LONGEST_SECONDS = 3600 if IS_NIGHTLY else 300
+# On a machine that has nothing else to do it takes a tenth of this.
+LONGEST_SECONDS = 60 + TRIES * 0.4
 
 
 @pytest.fixture
@@ -53,7 +54,12 @@ def tried(folder: Path, lanes: Sequence[Sequence[Order]]) -> list[list[Tried]]:
 
 
 @pytest.mark.timeout(LONGEST_SECONDS)
-@pytest.mark.spec("HP-040", "HP-041", "HP-046", "HP-100", "HP-120", "HP-121")
+@pytest.mark.spec("HP-040")
+@pytest.mark.spec("HP-041")
+@pytest.mark.spec("HP-046")
+@pytest.mark.spec("HP-100")
+@pytest.mark.spec("HP-120")
+@pytest.mark.spec("HP-121")
 def test_thousands_of_crashes_at_every_step_break_no_promise(folder: Path) -> None:
     seed = chosen_seed()
     sys.stdout.write(f"seed {seed}\n")

@@ -77,7 +77,10 @@ def world(spark: Any, shared_home: EngineHome, tmp_path_factory: pytest.TempPath
         yield World(hakiri=hakiri, repository=repository, api=api)
 
 
-@pytest.mark.spec("HP-057", "HP-059", "HP-060", "HP-061")
+@pytest.mark.spec("HP-057")
+@pytest.mark.spec("HP-059")
+@pytest.mark.spec("HP-060")
+@pytest.mark.spec("HP-061")
 def test_cursors_and_runs_are_in_the_tables_that_are_printed(world: World) -> None:
     cursors, (run,) = world.state(CURSORS), world.state(RUNS)
 
@@ -94,7 +97,9 @@ def test_cursors_and_runs_are_in_the_tables_that_are_printed(world: World) -> No
     assert run["started_at"] < run["ended_at"]
 
 
-@pytest.mark.spec("HP-115", "HP-118", "HP-120")
+@pytest.mark.spec("HP-115")
+@pytest.mark.spec("HP-118")
+@pytest.mark.spec("HP-120")
 def test_a_chunk_is_a_row_of_pipeline_chunks_and_its_files_are_where_the_row_says(world: World) -> None:
     for chunk in world.state(CHUNKS):
         assert (chunk["status"], chunk["attempts"]) in {("done", 1), ("superseded", 1)}
@@ -108,7 +113,8 @@ def test_a_chunk_is_a_row_of_pipeline_chunks_and_its_files_are_where_the_row_say
         assert names in (["_manifest.json"], ["_manifest.json", "part-00000.parquet"])
 
 
-@pytest.mark.spec("HP-139", "HP-140")
+@pytest.mark.spec("HP-139")
+@pytest.mark.spec("HP-140")
 def test_each_chunk_has_a_span_with_the_attributes_that_are_printed(world: World) -> None:
     run = world.state(RUNS)[0]
     trace = read_trace(world.hakiri.store.root / "traces" / f"{run['trace_id']}.jsonl")
@@ -147,7 +153,10 @@ def test_schema_log_shows_every_evolution_event(world: World) -> None:
     }
 
 
-@pytest.mark.spec("HP-103", "HP-142", "HP-143", "HP-145")
+@pytest.mark.spec("HP-103")
+@pytest.mark.spec("HP-142")
+@pytest.mark.spec("HP-143")
+@pytest.mark.spec("HP-145")
 def test_backfill_rewind_pulls_the_window_again_for_a_reason(world: World) -> None:
     hakiri = world.hakiri
     before = {chunk["chunk_id"]: chunk for chunk in world.state(CHUNKS)}

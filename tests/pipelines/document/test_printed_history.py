@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -16,9 +18,14 @@ from tests.support.services import asked_for, busy_repository, days_ago, github_
 REPOSITORY = "torvalds/linux"
 PIPELINE = "github-issues-historical"
 START = datetime(2010, 1, 1, tzinfo=UTC)
-WARNING = (
+AT_ONCE = (
     "`parallelism` is 4, but table `github_issues` has 1 partition, each read chunk after chunk; "
     "set `parallelism` to 1"
+)
+# Without a token, as it is printed, GitHub stands no more.
+TOO_FAST = (
+    "`rate_budget` is 60/min, but the source stands 60/h, as its connector says; "
+    "set `rate_budget` to `60/h`, or take it out"
 )
 
 
@@ -49,7 +56,10 @@ def windows(report: Any) -> list[tuple[datetime, datetime | None]]:
     ]
 
 
-@pytest.mark.spec("HP-112", "HP-113", "HP-116", "HP-138")
+@pytest.mark.spec("HP-112")
+@pytest.mark.spec("HP-113")
+@pytest.mark.spec("HP-116")
+@pytest.mark.spec("HP-138")
 def test_the_plan_shows_every_knob_before_any_data_moves_and_warns_of_the_parallelism(
     tmp_path: Path,
 ) -> None:
@@ -68,12 +78,18 @@ def test_the_plan_shows_every_knob_before_any_data_moves_and_warns_of_the_parall
         "start_from": ("2010-01-01", "manifest"),
         "max_chunks_per_tick": ("8", "manifest"),
     }
-    assert row["warnings"] == [WARNING]
+    assert row["warnings"] == [AT_ONCE, TOO_FAST]
     assert [call.params.get("since") for call in api.calls] == [None]
 
 
 @pytest.mark.spark
-@pytest.mark.spec("HP-101", "HP-104", "HP-105", "HP-113", "HP-114", "HP-115", "HP-141")
+@pytest.mark.spec("HP-101")
+@pytest.mark.spec("HP-104")
+@pytest.mark.spec("HP-105")
+@pytest.mark.spec("HP-113")
+@pytest.mark.spec("HP-114")
+@pytest.mark.spec("HP-115")
+@pytest.mark.spec("HP-141")
 def test_a_tick_takes_eight_of_the_thirty_day_slices_since_2010(hakiri: Door) -> None:
     with GithubApi(old_repository()) as api:
         write(hakiri, api)
@@ -96,13 +112,20 @@ def test_a_tick_takes_eight_of_the_thirty_day_slices_since_2010(hakiri: Door) ->
         assert status["chunks"] == {
             "done": 8, "running": 0, "pending": len(slices) - 8, "total": len(slices)
         }  # fmt: skip
+        with closing(sqlite3.connect(hakiri.store.root / "meta.sqlite")) as state:
+            claims = state.execute(
+                "SELECT count(*) FROM pipeline_chunks WHERE status = 'done' GROUP BY started_at"
+            ).fetchall()
+        assert claims == [(4,), (4,)]  # in flight at a time, as the block says
         # One call to learn where the issues begin, and one for each slice.
         since = [call.params.get("since") for call in asked_for(api.calls, "issues")]
         assert (since[0], len(since)) == (None, 9)
 
 
 @pytest.mark.spark
-@pytest.mark.spec("HP-106", "HP-113", "HP-114")
+@pytest.mark.spec("HP-106")
+@pytest.mark.spec("HP-113")
+@pytest.mark.spec("HP-114")
 def test_it_comes_to_streaming_within_its_rate_budget_and_never_goes_before_its_start(
     hakiri: Door,
 ) -> None:

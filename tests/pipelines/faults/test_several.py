@@ -103,7 +103,9 @@ def test_two_tables_of_a_pipeline_advance_each_by_its_own_cursor(lab: Lab) -> No
     assert ran.result.run.rows == 2
 
 
-@pytest.mark.spec("HP-034", "HP-035", "HP-054")
+@pytest.mark.spec("HP-034")
+@pytest.mark.spec("HP-035")
+@pytest.mark.spec("HP-054")
 def test_one_pipeline_that_fails_keeps_no_other_from_being_applied(hakiri: Door) -> None:
     fill(hakiri.folder, "shop.db", "orders", 1, 2, 3)
     fill(hakiri.folder, "shop.db", "visits", 1)

@@ -6,7 +6,7 @@ from importlib.resources import files
 
 from hakiri.cli.scaffold.sample import sample_orders
 
-NEXT_COMMANDS = ("hakiri doctor", "hakiri plan", "hakiri preview orders")
+NEXT_COMMANDS = ("hakiri doctor", "hakiri plan", "hakiri preview orders", "hakiri apply")
 
 _TEMPLATES = {
     "hakiri.toml": "hakiri.toml",

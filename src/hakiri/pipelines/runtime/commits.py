@@ -18,6 +18,7 @@ from hakiri.catalog.contract.chunks import ChunkAttempt, ChunkCommit
 from hakiri.catalog.contract.leases import Lease
 from hakiri.catalog.contract.lineage import Edge
 from hakiri.catalog.contract.schemas import SchemaStep, TableSchema
+from hakiri.catalog.errors import SchemaMoved
 from hakiri.core.canonical import canonical_json
 from hakiri.core.clock import Clock
 from hakiri.core.ids import TableName
@@ -79,6 +80,23 @@ class Protocolist:
     def commit(self, target: Target, finished: Sequence[Finished], lease: Lease | None) -> None:
         """All of them in one transaction, or none."""
         current = self.catalog.schemas.current(target.store)
+        try:
+            self._commit(target, finished, lease, current)
+        except SchemaMoved:
+            # Another job may just have taken the very same step. What was decided holds then, and nothing has
+            # to be read again.
+            moved = self.catalog.schemas.current(target.store)
+            if moved == current or target.schema_step(moved) is not None:
+                raise
+            self._commit(target, finished, lease, moved)
+
+    def _commit(
+        self,
+        target: Target,
+        finished: Sequence[Finished],
+        lease: Lease | None,
+        current: TableSchema | None,
+    ) -> None:
         step = target.schema_step(current)
         version = step.based_on + 1 if step is not None else current.version if current is not None else 0
         manifests = [self._manifest(target, each, version) for each in finished]

@@ -30,8 +30,10 @@ def known_node(folder: Path, node: NodeId) -> Iterator[None]:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         unnamed.rename(path)
         yield
-    finally:
+        # Only at a good end: whoever leaves by an error may hold what it could not give back, as on a full
+        # disk. The name stays then, without the lock, and the next one gives it back.
         path.unlink(missing_ok=True)
+    finally:
         os.close(descriptor)
 
 

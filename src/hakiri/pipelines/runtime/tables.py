@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hakiri.catalog.contract.schemas import SchemaStep, TableSchema
+from hakiri.catalog.errors import SchemaMoved
 from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import PipelineId, TableName
 from hakiri.pipelines.chunks.knobs import Knobs, knobs_in_force
@@ -85,18 +86,28 @@ class TableWork:
         )
 
     def schema_step(self, current: TableSchema | None) -> SchemaStep | None:
-        """The step from what the catalog has now to what this run writes; None when there is none to take."""
+        """The step from what the catalog has now to what this run writes; None when there is none to take.
+
+        Raises SchemaMoved when it is not what was decided about any more: somebody else moved it meanwhile.
+        """
         text = schema_text(self.target.schema)
         key = self.target.primary_key
         if current is not None and current.arrow_schema == text and current.primary_key == key:
             return None
+        known, now = _version(self.stored), _version(current)
+        if known != now:
+            raise SchemaMoved(self.store, known, now)
         return SchemaStep(
             table=self.store,
-            based_on=current.version if current is not None else 0,
+            based_on=now,
             change_kind=self.evolution.change_kind,
             after=text,
             primary_key=key,
         )
+
+
+def _version(schema: TableSchema | None) -> int:
+    return schema.version if schema is not None else 0
 
 
 def prepare_table(
