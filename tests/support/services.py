@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tests.support.github_api import T0, GithubApi, Repository
+from tests.support.github_api import T0, Repository
 from tests.support.http_api import Call
 from tests.support.shopify_api import ShopifyApi, customer, order, product
 
@@ -72,7 +72,3 @@ def most_in_window(calls: list[Call], seconds: float) -> int:
     """The most calls that arrived within so many seconds, as the service counts them."""
     times = sorted(call.at for call in calls)
     return max((sum(1 for at in times if start <= at < start + seconds) for start in times), default=0)
-
-
-def is_empty(api: GithubApi) -> bool:
-    return not api.calls
