@@ -75,7 +75,7 @@ def test_hakiri_toml_runs_from_nothing_to_streaming_and_then_pulls_the_delta(
 def test_the_json_form_is_the_same_pipeline_so_that_nothing_is_to_do_after_moving_to_it(
     hakiri: Door,
 ) -> None:
-    repository = busy_repository(REPOSITORY, days=6)
+    repository = busy_repository(REPOSITORY, days=2)
     with GithubApi(repository) as github:
         hakiri.write("hakiri.toml", '[project]\nname = "openhackers-warehouse"\n')
         hakiri.write("pipelines/github-issues.json", printed(AS_JSON, github=github.url))
