@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.hakiri-setup
 
-.PHONY: help setup demo test test-fast check bench format schemas clean
+.PHONY: help setup demo test test-fast nightly check bench format schemas clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
@@ -41,6 +41,9 @@ test: $(STAMP)  ## All tests: fast ones first, then the proofs of the catalog, S
 
 test-fast: $(STAMP)  ## Only the fast tests
 	@$(BIN)/pytest -q -m "not proof and not spark and not cluster"
+
+nightly: $(STAMP)  ## Crashes only, ten times as many, and every step of a run with every kind of cursor
+	@HAKIRI_CRASH_TRIES=20000 $(BIN)/pytest -q tests/pipelines/crashes tests/pipelines/crashes/nightly_steps.py
 
 bench: $(STAMP)  ## Measure, and print ratios taken in this one run
 	@$(BIN)/python -m bench

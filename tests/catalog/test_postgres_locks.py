@@ -90,7 +90,7 @@ def test_a_deadlock_is_solved_by_trying_again(postgres_ground: PostgresGround, s
         assert catalog.schemas.record(replace(step("crossed"), based_on=1), crossed, T0).version == 2
 
         crossings[0].result()
-        assert database.tries == tries + 2
+        assert database.tries >= tries + 2
         assert [change.version for change in catalog.schemas.log(table_of("crossed"))] == [1, 2]
 
 

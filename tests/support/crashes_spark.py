@@ -161,19 +161,27 @@ def _nurse(folder: Path, asked: Connection) -> None:
     for name in ("pandas", "pyarrow.pandas_compat", "pyspark.sql.connect.session"):
         importlib.import_module(name)
     assert threading.active_count() == 1
-    while (order := asked.recv()) is not None:
-        if order[0] == "start":
-            worker: Worker = order[1]
-            asked.send(forked(worker.work, folder / f"trouble-{worker.node}"))
-        else:
-            _, pid, seconds = order
-            if seconds is not None:
-                threading.Event().wait(seconds)
-                os.kill(pid, signal.SIGKILL)
-            _, status = os.waitpid(pid, 0)
-            trouble = "\n".join(path.read_text() for path in folder.glob("trouble-*"))
-            asked.send((os.waitstatus_to_exitcode(status), trouble))
-    os._exit(0)
+    workers: set[int] = set()
+    try:
+        while (order := asked.recv()) is not None:
+            if order[0] == "start":
+                worker: Worker = order[1]
+                pid = forked(worker.work, folder / f"trouble-{worker.node}")
+                workers.add(pid)
+                asked.send(pid)
+            else:
+                _, pid, seconds = order
+                if seconds is not None:
+                    threading.Event().wait(seconds)
+                    os.kill(pid, signal.SIGKILL)
+                _, status = os.waitpid(pid, 0)
+                workers.remove(pid)
+                trouble = "\n".join(path.read_text() for path in folder.glob("trouble-*"))
+                asked.send((os.waitstatus_to_exitcode(status), trouble))
+    finally:
+        for pid in workers:
+            os.kill(pid, signal.SIGKILL)
+        os._exit(0)
 
 
 @contextmanager

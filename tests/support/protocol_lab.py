@@ -16,49 +16,34 @@ import shutil
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-from tests.support.crashes import UNHARMED, Kill, ended, forked, keep_disk_journal
-from tests.support.crashes_disk import Disk
+from tests.support.crashes import UNHARMED, Kill, ended
 from tests.support.protocol_lab_judge import PIPELINE, Judge, Seen
-from tests.support.protocol_lab_mutants import MUTANTS
-from tests.support.protocol_lab_source import RECIPES, TROUBLE, ListedConnector, Recipe, Source
+from tests.support.protocol_lab_source import RECIPES, Recipe
+from tests.support.protocol_lab_story import URL, Story, WarmDuck
 
 from hakiri.catalog import open_catalog
-from hakiri.catalog.contract.pipelines import Decision, Phase
+from hakiri.catalog.contract.pipelines import Phase
 from hakiri.core.clock import SystemClock
 from hakiri.core.cursors import CursorKind
-from hakiri.core.ids import NodeId
-from hakiri.manifest import Project, load_project
-from hakiri.pipelines.runtime.apply import apply_project, run_now
-from hakiri.pipelines.runtime.ground import Ground
-from hakiri.pipelines.runtime.sessions import Sessions
 from hakiri.pipelines.runtime.steps import Step
 from hakiri.sources.registry import known_connectors
-from hakiri.store.layout import StoreLayout
-
-if TYPE_CHECKING:
-    import duckdb
 
 TRIES = (8, 14)  # in the history, and when there is news
-FIRST_ROWS = 14
 NEW_ROWS = 7
 LONGEST_LIFE_SECONDS = 0.12
 MOST_DISK_OPERATIONS = 90
 POWER_CUTS = 0.4
 TROUBLES = 0.1
+COMPANY = 0.1
 LOOKS = 0.3
-# Who else keeps them: SQLite its own files, and of the locks of nodes nothing is asked after a restart.
-SPARED = ("meta.sqlite", "meta.sqlite-wal", "meta.sqlite-shm", "meta.sqlite-lock", "nodes")
 # What a run comes by more than once, as a rule.
 REPEATED = frozenset(
     {
@@ -78,152 +63,6 @@ LOADED_LATE = (
     "pyarrow.parquet",
     "pyarrow.vendored.version",
 )
-URL = "sqlite:///store/shop/meta.sqlite"
-MANIFEST = """[project]
-name = "shop"
-
-[context]
-path = "store"
-
-[[pipeline]]
-id = "p"
-source = { connector = "listed" }
-tables = ["items"]
-"""
-CONNECTOR = """from tests.support.protocol_lab_source import ListedConnector
-
-
-class Listed(ListedConnector):
-    pass
-"""
-
-
-class _Rows:
-    """What `mapInArrow` gives."""
-
-    def __init__(
-        self, parts: int, work: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-    ) -> None:
-        self._parts, self._work = parts, work
-
-    def toArrow(self) -> pa.Table:  # noqa: N802 - Spark's name
-        ids = (iter([pa.RecordBatch.from_pydict({"id": [part]})]) for part in range(self._parts))
-        return pa.Table.from_batches([batch for each in ids for batch in self._work(each)])
-
-
-class _Range:
-    def __init__(self, parts: int) -> None:
-        self._parts = parts
-
-    def mapInArrow(self, work: Any, _schema: str) -> _Rows:  # noqa: N802 - Spark's name
-        return _Rows(self._parts, work)
-
-
-class SparkStandIn:
-    """Does in this thread what Spark does in tasks, for rows that nothing in the JVM has to touch."""
-
-    def range(self, _start: int, _end: int, _step: int, parts: int) -> _Range:
-        return _Range(parts)
-
-
-class WarmDuck:
-    """A DuckDB that is there already: making one takes longer than all that is done with it in a try.
-
-    It has no threads, so that it can be forked, and is used by one at a time.
-    """
-
-    def __init__(self) -> None:
-        import duckdb
-
-        self._connection = duckdb.connect(config={"threads": 1})
-
-    def __enter__(self) -> duckdb.DuckDBPyConnection:
-        return self._connection
-
-    def __exit__(self, *_: object) -> None:
-        self._connection.execute("USE memory")
-        self._connection.execute("DETACH DATABASE IF EXISTS store")
-
-
-@dataclass(slots=True, kw_only=True)
-class Story:
-    """One store from its beginning on, through all its crashes."""
-
-    folder: Path
-    source: Source
-    project: Project
-    disk: Disk
-    mutant: str | None = None
-    tries: int = 0
-    lines: list[str] = field(default_factory=list)
-
-    @classmethod
-    def begin(cls, folder: Path, recipe: Recipe, catalog: Path, chance: Random) -> Story:
-        source = Source(recipe, folder / "reads.log")
-        source.grow(FIRST_ROWS, chance)
-        store = folder / "store" / "shop"
-        store.mkdir(parents=True)
-        shutil.copy(catalog, store / "meta.sqlite")
-        (folder / "connectors").mkdir()
-        (folder / "connectors" / "listed.py").write_text(CONNECTOR)
-        cap = recipe.parallelism
-        backfill = "" if cap is None else f"backfill = {{ parallelism = {cap} }}\n"
-        (folder / "hakiri.toml").write_text(f"{MANIFEST}{backfill}")
-        disk = Disk(store, folder / "journal", SPARED)
-        return cls(folder=folder, source=source, project=load_project(folder), disk=disk)
-
-    @property
-    def root(self) -> Path:
-        return self.disk.root
-
-    def child(self, kill: Kill, *, is_tick: bool, reads_left: int | None) -> int:
-        """A process that works on the store, and dies as it is told to."""
-        self.tries += 1
-        fails = "" if reads_left is None else f", with reads that fail after {reads_left}"
-        self.lines.append(f"{'run' if is_tick else 'apply'} until {kill.name} {kill.count}{fails}")
-        self.source.reads_left = reads_left
-        return forked(lambda: self._work(kill, is_tick=is_tick), self.folder / "trouble")
-
-    def trouble(self) -> str:
-        path = self.folder / "trouble"
-        return path.read_text() if path.exists() else ""
-
-    def _work(self, kill: Kill, *, is_tick: bool) -> None:
-        ListedConnector.source = self.source
-        if self.mutant is not None:
-            MUTANTS[self.mutant]()
-        keep_disk_journal(self.disk.journal, self.root, kill)
-        with self._ground(kill) as ground:
-            # Whatever failed is over: somebody has decided to go on.
-            ground.catalog.pipelines.decide(PIPELINE, Decision.RETRY, "operator:lab", ground.clock.now())
-            if is_tick:
-                results = [run_now(ground, ground.project.pipeline(PIPELINE))]
-            else:
-                results = apply_project(ground)
-        for applied in results:
-            if applied.error is not None and TROUBLE not in str(applied.error):
-                raise applied.error
-
-    @contextmanager
-    def _ground(self, kill: Kill) -> Iterator[Ground]:
-        clock = SystemClock()
-        spark: Any = SparkStandIn()
-        with (
-            open_catalog(URL, project="shop", base=self.folder, now=clock.now()) as catalog,
-            Sessions(lambda: nullcontext(spark)) as sessions,
-        ):
-            yield Ground(
-                project=self.project,
-                layout=StoreLayout(self.root),
-                catalog=catalog,
-                sessions=sessions,
-                node=NodeId(f"node-{self.tries}"),
-                env={},
-                clock=clock,
-                listen=lambda _: None,
-                reached=kill.reached(),
-                segment_rows=self.source.recipe.segment_rows,
-            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,11 +95,12 @@ def judge_on_demand(asked: Connection) -> None:
             threading.Event().wait(given[0])
             looks.append(judge.look())
         else:
-            source, has_ended, is_over = given
+            source, has_ended, is_over, has_worked = given
             judge.source = source
             broken = judge.judge(has_ended=has_ended)
             broken += [problem for look in looks for problem in judge.judge_look(look)]
             broken += judge.judge_end() if is_over else []
+            broken += judge.judge_runs() if is_over and has_worked else []
             looks.clear()
             state = judge.catalog.pipelines.get(PIPELINE)
             asked.send(
@@ -305,7 +145,7 @@ class Lane:
         stories = 0
         while self.tries < tries and not self.broken:
             folder = self.folder / f"story-{stories}"
-            story = Story.begin(folder, RECIPES[stories % len(RECIPES)], catalog, self.chance)
+            story = Story.begin(folder, RECIPES[stories % len(RECIPES)], self.chance, catalog)
             story.mutant = self.mutant
             self.judge.send(("begin", story.folder, story.root, story.source))
             self._tell(story)
@@ -334,7 +174,12 @@ class Lane:
                     story.source.recipe, verdict, is_tick=is_tick, has_news=not is_done or turn == 0
                 )
                 reads_left = self.chance.randint(0, 4) if self.chance.random() < TROUBLES else None
-                verdict = self._try(story, kill, is_tick=is_tick, reads_left=reads_left)
+                # Of a source that is walked by its own tokens, others are kept away.
+                is_shared = story.source.recipe.kind.is_cut and verdict.phase is not Phase.PLANNING
+                has_company = is_shared and reads_left is None and self.chance.random() < COMPANY
+                verdict = self._try(
+                    story, kill, is_tick=is_tick, reads_left=reads_left, has_company=has_company
+                )
                 if self.broken:
                     return
             verdict = self._try(story, UNHARMED, is_tick=False, is_over=number == 0)
@@ -350,14 +195,20 @@ class Lane:
         *,
         is_tick: bool,
         reads_left: int | None = None,
+        has_company: bool = False,
         is_over: bool = False,
     ) -> Verdict:
         child = story.child(kill, is_tick=is_tick, reads_left=reads_left)
+        company = None
+        if has_company:
+            company = story.child(UNHARMED, is_tick=False, reads_left=None)
         if self.chance.random() < LOOKS:
             self.judge.send(("look", self.chance.uniform(0, LONGEST_LIFE_SECONDS)))
             self.looks += 1
         try:
             is_dead = ended(child, kill)
+            if company is not None:
+                ended(company, UNHARMED)
         except AssertionError as error:
             self.broken.append(f"{error}\n{story.trouble()}")
             is_dead = True
@@ -366,8 +217,9 @@ class Lane:
             if self.chance.random() < POWER_CUTS:
                 story.lines.append(f"the power goes out, and {story.disk.cut()} things are lost")
                 self.power_cuts += 1
-        has_ended = not is_dead and reads_left is None
-        self.judge.send(("judge", story.source, has_ended, is_over))
+        # Of two who met, the first may have left to the other what was not done yet.
+        has_ended = not is_dead and reads_left is None and company is None
+        self.judge.send(("judge", story.source, has_ended, is_over, is_tick))
         verdict: Verdict = self.judge.recv()
         self.broken += verdict.broken
         if self.broken:

@@ -82,15 +82,17 @@ class Judge:
                 for chunk in chunks
                 if chunk.status is not ChunkStatus.DONE
             ]
-            runs = self.catalog.runs.latest(PIPELINE)
-            found += [f"run {run.run} has not ended" for run in runs if not run.status.has_ended]
         return found
 
     def judge_end(self) -> list[str]:
         """What is broken when all is done: readers see what the source has, as if nothing had happened."""
-        seen = self._seen()
-        wanted = _as_seen(self.source.rows.values())
+        seen, wanted = self._seen(), _as_seen(self.source.rows.values())
         return [] if seen == wanted else [f"of what the source has, {_difference(seen, wanted)}"]
+
+    def judge_runs(self) -> list[str]:
+        """What is broken when somebody has worked to the end: all who died before are known to be dead."""
+        runs = self.catalog.runs.latest(PIPELINE)
+        return [f"run {run.run} has not ended" for run in runs if not run.status.has_ended]
 
     def look(self) -> Seen | str:
         """What a reader sees in this moment, while others work, or why it sees nothing."""

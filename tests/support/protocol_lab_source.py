@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from hakiri.core.cursors import CursorKind
 from hakiri.core.grammar import Duration
+from hakiri.pipelines.runtime.ground import CHUNKS_AT_ONCE
 from hakiri.sources.config import SourceConfig
 from hakiri.sources.contract import Batch, Connector, Extent, Hint, Read, Table
 from hakiri.sources.errors import PermanentFailure
@@ -56,6 +57,7 @@ class Recipe:
     deletes: bool = False
     updates: bool = False
     parallelism: int | None = None
+    chunks_at_once: int = CHUNKS_AT_ONCE
     segment_rows: int = 5
 
     @property
@@ -70,7 +72,7 @@ class Recipe:
 
 RECIPES = (
     Recipe(name="windows", kind=CursorKind.MONOTONIC, has_key=True, updates=True),
-    Recipe(name="appends", kind=CursorKind.MONOTONIC, has_key=False, parallelism=1),
+    Recipe(name="appends", kind=CursorKind.MONOTONIC, has_key=False, chunks_at_once=1),
     Recipe(name="tokens", kind=CursorKind.OPAQUE_TOKEN, has_key=False),
     Recipe(name="tokens with keys", kind=CursorKind.OPAQUE_TOKEN, has_key=True, segment_rows=4),
     Recipe(name="changes", kind=CursorKind.SNAPSHOT_ID, has_key=True, updates=True, deletes=True),

@@ -62,6 +62,14 @@ def need_of(catalog: Catalog, spec: PipelineSpec, root: Path, now: datetime) -> 
 
 
 def _was_cut_off(runs: Sequence[Run]) -> bool:
-    """Whether the last run that did anything never came to its end, so that its views may be missing."""
-    last = next((run for run in runs if run.status is not RunStatus.SKIPPED), None)
-    return last is not None and (not last.status.has_ended or last.error_kind == ABANDONED)
+    """Whether a run never came to its end and nobody came after it, so that its views may be missing."""
+    looked_after = max((run.started_at for run in runs if _came_to_its_end(run)), default=None)
+    return any(
+        not run.status.has_ended or looked_after is None or looked_after < (run.ended_at or run.started_at)
+        for run in runs
+        if not _came_to_its_end(run) and run.status is not RunStatus.SKIPPED
+    )
+
+
+def _came_to_its_end(run: Run) -> bool:
+    return run.status.has_ended and run.status is not RunStatus.SKIPPED and run.error_kind != ABANDONED

@@ -24,7 +24,7 @@ from hakiri.pipelines.runtime.steps import Step
 pytestmark = pytest.mark.spark
 
 PARALLELISM = 3
-CHUNKS = 24
+CHUNKS = 16
 SHORT_LEASE = timedelta(seconds=1.5)
 LOOK_SECONDS = 0.02
 LONGEST_SECONDS = 40.0

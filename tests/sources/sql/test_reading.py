@@ -225,7 +225,9 @@ def test_a_table_that_is_not_there_is_told_with_the_one_that_may_be_meant(filled
 def test_a_table_with_a_key_of_numbers_can_be_cut_by_it(filled: Lab) -> None:
     connector = filled.connector()
 
-    assert connector.backfill_hint("things") == Hint(cursor_kind=CursorKind.MONOTONIC, cursor_field="id")
+    assert connector.backfill_hint("things") == Hint(
+        cursor_kind=CursorKind.MONOTONIC, cursor_field="id", is_cursor=False
+    )
     assert connector.backfill_hint("keyless") == Hint()
     assert connector.partitions("things") == ({},)
 

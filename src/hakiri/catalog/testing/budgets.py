@@ -134,9 +134,10 @@ class BudgetContract(SeededContract):
             handles = (catalog, other)
             taken = at_once(lambda n: [take(handles[n % 2], T0 + each * SECOND).granted for each in range(4)])
 
-        # Five at first and two for each of three seconds; a thread that is behind brings nothing.
-        assert 5 <= sum(map(sum, taken)) <= 5 + 3 * 2
-        assert take(catalog, T0 + 3 * SECOND, 99).granted == 11 - sum(map(sum, taken))
+        left = take(catalog, T0 + 3 * SECOND, 99).granted
+        # Five at first and two for each of three seconds; a thread that is behind brings nothing, and one that
+        # comes first with a late clock finds a bucket that was full all the while.
+        assert 5 <= sum(map(sum, taken)) + left <= 5 + 3 * 2
 
     def test_many_processes_together_are_granted_what_one_would_be(
         self, catalog: Catalog, opener: Opener

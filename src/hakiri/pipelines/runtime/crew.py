@@ -102,9 +102,15 @@ class Crew:
 
     def _take(self) -> tuple[ChunkAttempt, ...] | None:
         """Chunks to work on; none when others may still bring some, None when there will be none."""
+        # Not under the lock, which those who have the places need before they give them back.
+        self.slots.wait(lambda: self._is_over)
         with self._lock:
+            if self._is_over:
+                return None
             for table in self.hands:
                 attempts = self._claim(table)
+                if attempts is None:
+                    return ()
                 if attempts:
                     self._in_flight += 1
                     return attempts
@@ -114,7 +120,8 @@ class Crew:
             self._lock.wait(_LOOK_SECONDS)
             return ()
 
-    def _claim(self, table: TableName) -> tuple[ChunkAttempt, ...]:
+    def _claim(self, table: TableName) -> tuple[ChunkAttempt, ...] | None:
+        """What there is to take of a table; None if there is no place for any."""
         cap = self.hands[table].largest_group()
         wanted = min(self._sizes.get(table) or first_group(cap), cap)
         most = self.hands[table].most_at_once()
@@ -124,9 +131,9 @@ class Crew:
             wanted = min(wanted, self.most_chunks - self._taken)
         if wanted <= 0:
             return ()
-        places = self.slots.take(1 if self._alone else wanted, lambda: self._is_over)
+        places = self.slots.take(1 if self._alone else wanted)
         if not places:
-            return ()
+            return None
         attempts: tuple[ChunkAttempt, ...] = ()
         try:
             attempts = self.ground.catalog.queue.claim_some(

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from hakiri.catalog.contract.pipelines import Failure, Phase
 from hakiri.catalog.contract.runs import Run, RunOutcome, RunStatus, StartedRun
+from hakiri.catalog.errors import PhaseMoved
 from hakiri.core.errors import HakiriError
 from hakiri.core.ids import ChunkId, PipelineId, TableName
 from hakiri.engine import as_ours
@@ -304,7 +305,10 @@ class PipelineRun:
 
     def _move(self, before: Phase, event: PhaseEvent) -> None:
         after = advance_phase(before, event)
-        self.ground.catalog.pipelines.move(self.pipeline, before, after, self.ground.clock.now())
+        try:
+            self.ground.catalog.pipelines.move(self.pipeline, before, after, self.ground.clock.now())
+        except PhaseMoved:
+            return  # another worker saw the same, and was first
         self.ground.listen(PhaseChanged(pipeline=self.pipeline, before=before, after=after))
 
     def _note_applied(self) -> None:

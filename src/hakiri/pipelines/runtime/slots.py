@@ -7,21 +7,25 @@ from collections.abc import Callable
 
 from hakiri.core.clock import Clock
 
+_LOOK_SECONDS = 0.2
+
 
 class Slots:
-    """A number of places; whoever needs some takes as many as are free, at least one."""
+    """A number of places; whoever needs some takes as many as are free."""
 
     def __init__(self, capacity: int) -> None:
         self._free = capacity
         self._changed = threading.Condition()
 
-    def take(self, wanted: int, is_stopped: Callable[[], bool]) -> int:
-        """Wait for a free place, and take up to `wanted`; 0 when it was stopped while waiting."""
+    def wait(self, is_stopped: Callable[[], bool]) -> None:
+        """Wait until a place is free, which somebody else may take first, or until it is stopped."""
         with self._changed:
-            while self._free <= 0:
-                if is_stopped():
-                    return 0
-                self._changed.wait(0.2)
+            while self._free <= 0 and not is_stopped():
+                self._changed.wait(_LOOK_SECONDS)
+
+    def take(self, wanted: int) -> int:
+        """Take up to `wanted` places of those that are free now; how many that is."""
+        with self._changed:
             taken = min(wanted, self._free)
             self._free -= taken
             return taken
