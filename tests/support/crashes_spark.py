@@ -212,13 +212,14 @@ def _read_all_the_while(root: Path, asked: Connection) -> None:
     ways: list[list[Look]] = [[], []]
     asked.send("reading")
     while True:
+        is_asked = asked.poll(_LOOK_SECONDS)
+        if is_asked and asked.recv() is None:
+            os._exit(0)
         for looks, read in zip(ways, (_through_file, _through_text), strict=True):
             look = _looked(root, read)
             if look is not None and (not looks or looks[-1] != look):
                 looks.append(look)
-        if asked.poll(_LOOK_SECONDS):
-            if asked.recv() is None:
-                os._exit(0)
+        if is_asked:
             asked.send(ways)
 
 

@@ -135,8 +135,8 @@ class BudgetContract(SeededContract):
             taken = at_once(lambda n: [take(handles[n % 2], T0 + each * SECOND).granted for each in range(4)])
 
         left = take(catalog, T0 + 3 * SECOND, 99).granted
-        # Five at first and two for each of three seconds; a thread that is behind brings nothing, and one that
-        # comes first with a late clock finds a bucket that was full all the while.
+        # Five at first and two for each of three seconds; a thread that is behind brings nothing, and one
+        # that comes first with a late clock finds a bucket that was full all the while.
         assert 5 <= sum(map(sum, taken)) + left <= 5 + 3 * 2
 
     def test_many_processes_together_are_granted_what_one_would_be(
