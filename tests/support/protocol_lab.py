@@ -254,8 +254,7 @@ def _may_come(step: Step, recipe: Recipe, verdict: Verdict, *, is_tick: bool, ha
         case Step.TICK_PLANNED:
             return is_tick
         case Step.FOLLOW_UP_PLANNED:
-            is_first = verdict.phase is not Phase.STREAMING
-            return has_news and (recipe.kind is CursorKind.OPAQUE_TOKEN or (recipe.tells_ops and is_first))
+            return has_news and recipe.kind is CursorKind.OPAQUE_TOKEN
         case _:
             return True
 

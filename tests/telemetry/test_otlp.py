@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,16 @@ from hakiri.telemetry.otlp_outlet import MOST_WAITING_SPANS, OtlpOutlet
 ROWS = Metric(name="hakiri.rows", kind="counter", unit="{row}", description="rows")
 WAITS = Metric(name="hakiri.wait", kind="histogram", unit="s", description="waits")
 HINT = "see that it listens there, or unset `OTEL_EXPORTER_OTLP_ENDPOINT` to have traces in files"
+
+
+@pytest.fixture(autouse=True)
+def no_thread_goes_on() -> Iterator[None]:
+    """An outlet that was closed tries no more, whatever the collector does."""
+    before = set(threading.enumerate())
+    yield
+    for thread in set(threading.enumerate()) - before:
+        thread.join(20)
+        assert not thread.is_alive(), thread.name
 
 
 def config_of(url: str) -> OtlpConfig:

@@ -48,6 +48,9 @@ class OtlpOutlet:
         enders = [_in_background(self.processor.shutdown), _in_background(self._measures.shutdown)]
         for ender in enders:
             ender.join(self._close_within_seconds / len(enders))
+        if any(ender.is_alive() for ender in enders):
+            self.processor.give_up()
+            self._measures.give_up()
         lost = [*self.processor.losses(), *self._measures.losses()]
         if not lost:
             return None
@@ -84,6 +87,11 @@ class _Outbox(SpanProcessor):
     def shutdown(self) -> None:
         if self._batches is not None:
             self._batches.shutdown()  # type: ignore[no-untyped-call]
+
+    def give_up(self) -> None:
+        """Try no more, so that no thread goes on after the run."""
+        if self._sending is not None:
+            self._sending.shutdown()
 
     def losses(self) -> list[str]:
         if self._target is None or self._sending is None:
@@ -155,6 +163,10 @@ class _Measures:
     def shutdown(self) -> None:
         if self._target is not None:
             self._provider.shutdown()
+
+    def give_up(self) -> None:
+        if self._target is not None:
+            self._sending.shutdown()
 
     def losses(self) -> list[str]:
         if self._target is None or self._sending.has_arrived:

@@ -10,9 +10,9 @@ from hakiri.pipelines.runtime.steps import Step
 
 pytestmark = pytest.mark.spark
 
-# What only sources that are read in order come by.
-ONLY_IN_ORDER = {Step.FOLLOW_UP_PLANNED: ("opaque-token", "snapshot-id")}
-MATRIX = [(kind, step) for kind in KINDS for step in Step if kind in ONLY_IN_ORDER.get(step, KINDS)]
+# What only a source comes by that is walked by its own tokens.
+IN_SEGMENTS = {Step.FOLLOW_UP_PLANNED: ("opaque-token",)}
+MATRIX = [(kind, step) for kind in KINDS for step in Step if kind in IN_SEGMENTS.get(step, KINDS)]
 
 
 @pytest.mark.parametrize(("kind", "step"), MATRIX)
