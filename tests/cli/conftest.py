@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.support.own_spark import own_spark
 
 from hakiri.cli import main
 
@@ -50,3 +51,10 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
         return Outcome(code=code, out=written.out, err=written.err)
 
     return run_in_this_process
+
+
+@pytest.fixture
+def spark_env(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The environment of a process with a Spark server of its own, which is gone afterwards."""
+    with own_spark(tmp_path_factory.mktemp("engine")) as env:
+        yield env

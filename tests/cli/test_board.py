@@ -162,6 +162,16 @@ def test_a_run_that_found_nothing_says_so() -> None:
     assert lines_after(run_started(total=0), run_ended())[-1] == "✓ orders  nothing new, 4.2 s"
 
 
+def test_a_run_that_was_interrupted_does_not_say_that_there_was_nothing_new() -> None:
+    written = lines_after(run_started(), run_ended(status=RunStatus.PARTIAL))
+
+    assert written[-1] == "! orders  nothing committed, 4.2 s"
+
+
+def test_chunks_of_earlier_runs_are_counted_only_while_some_are_left() -> None:
+    assert lines_after(run_started(total=3, done=3))[0] == "orders: backfilling"
+
+
 def test_a_pipeline_that_came_further_says_so_and_retries_are_not_hidden() -> None:
     written = lines_after(
         run_started(),

@@ -67,6 +67,7 @@ def test_every_setting_is_declared_with_its_variable_and_shown_default() -> None
         ("runtime.max_parallel_chunks", "HAKIRI_RUNTIME_MAX_PARALLEL_CHUNKS", "count", "64"),
         ("runtime.node", "HAKIRI_RUNTIME_NODE", "name", "(the host's name)"),
         ("runtime.lease", "HAKIRI_RUNTIME_LEASE", "duration", "10m"),
+        ("runtime.news_every", "HAKIRI_RUNTIME_NEWS_EVERY", "duration", "1m"),
     ]
     assert all(spec.about.endswith(".") for spec in SETTINGS)
 

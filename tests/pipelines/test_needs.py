@@ -63,6 +63,26 @@ def killed_while_streaming(past: Past) -> None:
     past.started("orders")
 
 
+def outlived(past: Past) -> None:
+    """A machine that nobody sees died, and another run came to its end since."""
+    killed_while_streaming(past)
+    past.passed(60)
+    past.ended("orders", past.started("orders"))
+
+
+def committed_late(past: Past) -> None:
+    """The run that nobody sees lived on, and committed after the other had written the views."""
+    done(past)
+    past.catalog.chunks.supersede(
+        ORDERS, [chunk.chunk for chunk in past.chunks("orders")], "vendor's correction", past.at
+    )
+    unseen = past.started("orders")
+    past.passed(60)
+    past.ended("orders", past.started("orders"))
+    past.passed(60)
+    past.did("orders", unseen)
+
+
 def rewound(past: Past) -> None:
     done(past)
     past.catalog.chunks.supersede(
@@ -77,6 +97,8 @@ def rewound(past: Past) -> None:
         (planned, HOURLY, Need.UNFINISHED),
         (half_done, HOURLY, Need.UNFINISHED),
         (killed_while_streaming, DAILY, Need.UNFINISHED),
+        (outlived, DAILY, Need.NOTHING),
+        (committed_late, DAILY, Need.UNFINISHED),
         (rewound, DAILY, Need.UNFINISHED),
         (done, HOURLY, Need.DUE),
         (done, DAILY, Need.NOTHING),
@@ -148,6 +170,17 @@ def test_without_a_schedule_the_source_is_asked_for_news(tmp_path: Path) -> None
         assert need() == {"orders": Need.NOTHING}
         shop.put(1, first=1001)
         assert need() == {"orders": Need.NEWS}
+
+
+def test_a_pipeline_whose_source_is_out_of_reach_does_not_pass_for_up_to_date(tmp_path: Path) -> None:
+    shop = Shop.make(tmp_path)
+    with shop.past(T0) as past:
+        done(past)
+        (tmp_path / "shop.db").unlink()
+
+        needs = needs_now(shop.project, past.catalog, only=None, env={}, clock=FixedClock(NOW))
+
+    assert needs == {"orders": Need.NEWS}
 
 
 @pytest.mark.parametrize("need", list(Need))

@@ -9,7 +9,7 @@ import typer
 
 from hakiri.cli.app import app_of
 from hakiri.cli.frame import AsJson, command_door, examples
-from hakiri.core.errors import ExitCode
+from hakiri.core.errors import ExitCode, HakiriError
 
 if TYPE_CHECKING:
     from hakiri.cli.app import App
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from hakiri.pipelines.choosing import Applied
 
 cli = command_door()
+
+ASIDE_HINT = "see why in the view `<table>__quarantine`"
 
 
 @cli.command(
@@ -103,27 +105,32 @@ def summary(applied: Sequence[Applied], did: str = "applied") -> str:
 
 def _tell_trouble(app: App, each: Applied) -> None:
     """What went wrong with a pipeline, what it set aside, and what is left of it."""
-    from hakiri.cli.failures import human_text
-
     if each.error is not None:
-        text = human_text(each.error)
-        if f"`{each.pipeline}`" not in str(each.error):
-            text = text.replace(": ", f": pipeline `{each.pipeline}`: ", 1)
-        app.console.error(text)
+        app.console.error(failure_text(each.pipeline, each.error))
     result = each.result
     if result is None:
         return
     if result.quarantined:
-        app.console.warn(
-            f"pipeline `{each.pipeline}` has set {_counted(result.quarantined, 'row')} aside",
-            hint="see why in the view `<table>__quarantine`",
-        )
+        app.console.warn(aside_text(each.pipeline, result.quarantined), hint=ASIDE_HINT)
     left = result.left.pending + result.left.running
     if each.error is None and left:
         app.console.note(
             f"{each.pipeline}: {_counted(left, 'chunk')} {_are(left)} left; go on with "
             f"`hakiri apply {each.pipeline}`"
         )
+
+
+def failure_text(pipeline: str, error: HakiriError) -> str:
+    """What went wrong with a pipeline, which is named in it."""
+    from hakiri.cli.failures import human_text
+
+    text = human_text(error)
+    return text if f"`{pipeline}`" in str(error) else text.replace(": ", f": pipeline `{pipeline}`: ", 1)
+
+
+def aside_text(pipeline: str, rows: int) -> str:
+    """How many rows a run has set aside."""
+    return f"pipeline `{pipeline}` has set {_counted(rows, 'row')} aside"
 
 
 def _report(applied: Sequence[Applied]) -> ApplyReport:

@@ -27,6 +27,7 @@ COMMANDS: Mapping[str, Entry] = MappingProxyType(
         "plan": Entry("hakiri.cli.plan", "Show what would change, without changing anything."),
         "apply": Entry("hakiri.cli.apply", "Pull what the manifest says and the store does not have yet."),
         "run": Entry("hakiri.cli.run", "Run one pipeline now, whatever its schedule says."),
+        "serve": Entry("hakiri.cli.serve", "Keep the pipelines running, each on its schedule."),
         "status": Entry(
             "hakiri.cli.status", "Show how every pipeline stands, and what waits for a decision."
         ),

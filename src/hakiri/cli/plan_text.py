@@ -95,6 +95,8 @@ def why(each: PlannedPipeline) -> str:
         return f"{_counted(each.chunks_left, 'chunk')} left"
     if each.action.value == "update" and not each.edits:
         return "it is back in the manifest"
+    if each.action.value == "nothing" and each.problems:
+        return "up to date, as far as can be told"
     return each.need.value
 
 

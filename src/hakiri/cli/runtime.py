@@ -86,14 +86,14 @@ def way_on_told(app: App, command: str) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        app.console.note(
-            f"What was committed stays, and the other chunks were given back: go on with `{command}`."
-        )
+        app.console.note(f"What was committed stays; go on with `{command}`.")
         raise
 
 
 @contextmanager
-def open_ground(app: App, place: Place, *, pipelines: Sequence[str]) -> Iterator[tuple[Ground, Board]]:
+def open_ground(
+    app: App, place: Place, *, pipelines: Sequence[str] = (), is_log: bool = False
+) -> Iterator[tuple[Ground, Board]]:
     """Where pipelines run. Nothing of Spark is started before somebody needs it."""
     from hakiri.cli.board import Board
     from hakiri.cli.spark import engine_of
@@ -107,7 +107,7 @@ def open_ground(app: App, place: Place, *, pipelines: Sequence[str]) -> Iterator
     settings, project = place.settings, place.project
     engine = engine_of(app, settings)
     name = settings.runtime.node or os.uname().nodename
-    board = Board(app.console, app.clock, pipelines=[PipelineId(each) for each in pipelines])
+    board = Board(app.console, app.clock, pipelines=[PipelineId(each) for each in pipelines], is_log=is_log)
     telemetry = open_telemetry(
         project=project.name,
         traces=place.layout.root / "traces",

@@ -185,6 +185,9 @@ class RuntimeSection(Strict):
     lease: DurationText | None = Field(
         None, description="How long a chunk belongs to a worker that gives no sign of life."
     )
+    news_every: DurationText | None = Field(
+        None, description="How often `hakiri serve` asks sources of pipelines without a schedule for news."
+    )
 
 
 class SigningKey(Strict):

@@ -39,6 +39,11 @@ class Need(StrEnum):
     def is_work(self) -> bool:
         return self not in (Need.WAITS, Need.NOTHING)
 
+    @property
+    def is_tick(self) -> bool:
+        """Whether what is new is to be pulled as well, and not only what is left of earlier plans."""
+        return self in (Need.DUE, Need.NEWS, Need.ASKED)
+
 
 def need_of(catalog: Catalog, spec: PipelineSpec, root: Path, now: datetime) -> Need:
     """What is to be done about a pipeline, from the catalog alone."""
@@ -52,23 +57,29 @@ def need_of(catalog: Catalog, spec: PipelineSpec, root: Path, now: datetime) -> 
         return Need.NEW
     tally = catalog.chunks.tally(pipeline)
     # A failed chunk is settled with the failure that it caused, or somebody died before he could tell.
-    unfinished = tally.pending + tally.running + tally.failed
+    has_chunks = bool(tally.pending + tally.running + tally.failed)
     runs = catalog.runs.latest(pipeline, limit=_LATEST_RUNS)
-    if applied is None or state.phase is not Phase.STREAMING or unfinished or _was_cut_off(runs):
+    is_behind = state.phase is not Phase.STREAMING or has_chunks
+    if applied is None or is_behind or _was_cut_off(catalog, pipeline, runs):
         return Need.UNFINISHED
     if applied.spec_hash != current or applied.retired_at is not None:
         return Need.CHANGED
     return Need.DUE if is_due(spec.schedule, runs[0].started_at if runs else None, now, UTC) else Need.NOTHING
 
 
-def _was_cut_off(runs: Sequence[Run]) -> bool:
+def _was_cut_off(catalog: Catalog, pipeline: PipelineId, runs: Sequence[Run]) -> bool:
     """Whether a run never came to its end and nobody came after it, so that its views may be missing."""
-    looked_after = max((run.started_at for run in runs if _came_to_its_end(run)), default=None)
-    return any(
-        not run.status.has_ended or looked_after is None or looked_after < (run.ended_at or run.started_at)
-        for run in runs
-        if not _came_to_its_end(run) and run.status is not RunStatus.SKIPPED
-    )
+    cut_off = [run for run in runs if not _came_to_its_end(run) and run.status is not RunStatus.SKIPPED]
+    ends = [run for run in runs if _came_to_its_end(run)]
+    looked_after = max((run.started_at for run in ends), default=None)
+    if any(looked_after is None or looked_after < (run.ended_at or run.started_at) for run in cut_off):
+        return True
+    if all(run.status.has_ended for run in cut_off):
+        return False
+    # Nobody knows whether it lives, on a machine that we do not see; but what it committed is known.
+    last = next(iter(catalog.chunks.recent(pipeline, limit=1)), None)
+    published = max(run.ended_at or run.started_at for run in ends)
+    return last is not None and last.completed_at is not None and last.completed_at > published
 
 
 def _came_to_its_end(run: Run) -> bool:

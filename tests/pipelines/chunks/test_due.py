@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from hakiri.catalog.contract.pipelines import Phase
 from hakiri.core.grammar import Duration, parse_schedule
-from hakiri.pipelines.chunks.due import Tick, free_slots, is_due, may_dispatch, sla_in_force, tick
+from hakiri.pipelines.chunks.due import is_due, may_dispatch, next_due, sla_in_force
+from hakiri.pipelines.runtime.slots import Slots
 
 T0 = datetime(2026, 5, 12, 8, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -54,47 +55,11 @@ def test_without_a_schedule_nothing_is_ever_due() -> None:
     assert not is_due(None, None, T0, UTC)
 
 
-@pytest.mark.spec("HP-104")
-@pytest.mark.parametrize(
-    ("phase", "is_now", "has_run", "dispatchable", "action"),
-    [
-        (Phase.BACKFILLING, True, True, 3, Tick.EXTEND),
-        (Phase.BACKFILLING, True, True, 0, Tick.NOTHING),
-        (Phase.BACKFILLING, True, False, 3, Tick.START),
-        (Phase.BACKFILLING, False, True, 3, Tick.NOTHING),
-        (Phase.STREAMING, True, False, 0, Tick.START),
-        (Phase.STREAMING, True, True, 3, Tick.NOTHING),
-        (Phase.STREAMING, False, False, 0, Tick.NOTHING),
-        (Phase.PLANNING, True, False, 0, Tick.START),
-        (Phase.PLANNING, True, True, 0, Tick.NOTHING),
-    ],
-)
-def test_a_tick_never_starts_a_second_run(
-    phase: Phase, is_now: bool, has_run: bool, dispatchable: int, action: Tick
-) -> None:
-    assert tick(phase, is_due=is_now, has_run=has_run, dispatchable=dispatchable) is action
-
-
-@pytest.mark.spec("HP-104")
-@pytest.mark.spec("HP-105")
-@pytest.mark.spec("HP-106")
-def test_twenty_ticks_of_a_backfill_are_one_run_and_then_the_schedule_means_runs() -> None:
-    runs, phase, pending, has_run = 0, Phase.BACKFILLING, 100, False
-    per_tick = []
-    for _ in range(20):
-        ready = may_dispatch(
-            phase, running=0, pending=pending, max_chunks_per_tick=8, dispatched=0, capacity=6
-        )
-        action = tick(phase, is_due=True, has_run=has_run, dispatchable=ready)
-        runs += action is Tick.START
-        has_run = True
-        per_tick.append(ready)
-        pending -= ready
-        if pending == 0 and phase is Phase.BACKFILLING:
-            phase, has_run = Phase.STREAMING, False
-
-    assert per_tick == [6] * 16 + [4] + [0] * 3
-    assert runs == 2
+def test_who_waits_for_a_schedule_knows_when_it_fires() -> None:
+    assert next_due(parse_schedule("every 15m"), T0, UTC) == T0 + 15 * MINUTE
+    assert next_due(parse_schedule("0 2 * * *"), T0, BERLIN) == datetime(2026, 5, 13, 0, 0, tzinfo=UTC)
+    assert next_due(parse_schedule("every 450000w"), T0, UTC) is None
+    assert next_due(None, T0, UTC) is None
 
 
 @pytest.mark.spec("HP-105")
@@ -103,8 +68,6 @@ def test_twenty_ticks_of_a_backfill_are_one_run_and_then_the_schedule_means_runs
     [
         (Phase.BACKFILLING, {"pending": 100}, 100),
         (Phase.BACKFILLING, {"pending": 100, "max_chunks_per_tick": 8}, 8),
-        (Phase.BACKFILLING, {"pending": 100, "max_chunks_per_tick": 8, "dispatched": 5}, 3),
-        (Phase.BACKFILLING, {"pending": 100, "max_chunks_per_tick": 8, "dispatched": 9}, 0),
         (Phase.BACKFILLING, {"pending": 2, "max_chunks_per_tick": 8}, 2),
         (Phase.BACKFILLING, {"pending": 100, "max_chunks_per_tick": 8, "running": 3, "capacity": 4}, 1),
         (Phase.BACKFILLING, {"pending": 100, "running": 5, "capacity": 4}, 0),
@@ -116,7 +79,7 @@ def test_twenty_ticks_of_a_backfill_are_one_run_and_then_the_schedule_means_runs
 def test_a_tick_dispatches_into_free_capacity_and_no_more_than_its_limit(
     phase: Phase, facts: dict[str, int], count: int
 ) -> None:
-    known = {"running": 0, "pending": 0, "max_chunks_per_tick": None, "dispatched": 0, "capacity": None}
+    known = {"running": 0, "pending": 0, "max_chunks_per_tick": None, "capacity": None}
 
     assert may_dispatch(phase, **{**known, **facts}) == count  # type: ignore[arg-type]
 
@@ -126,16 +89,13 @@ def test_a_tick_dispatches_into_free_capacity_and_no_more_than_its_limit(
 def test_ten_pipelines_together_never_run_more_chunks_than_the_worker_may(
     cap: int, waiting: list[int]
 ) -> None:
+    slots = Slots(cap)
     running = 0
     for pending in waiting:
-        running += may_dispatch(
-            Phase.BACKFILLING,
-            running=0,
-            pending=pending,
-            max_chunks_per_tick=None,
-            dispatched=0,
-            capacity=free_slots(cap, running),
+        dispatched = may_dispatch(
+            Phase.BACKFILLING, running=0, pending=pending, max_chunks_per_tick=None, capacity=slots.free
         )
+        running += slots.take(dispatched)
 
     assert running == min(cap, sum(waiting))
 

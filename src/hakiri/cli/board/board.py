@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from hakiri.catalog.contract.pipelines import Phase
 from hakiri.cli.board.frame import frame
 from hakiri.cli.board.lines import ended_lines, progress_line, schema_lines, started_line, stopped_line
 from hakiri.cli.board.parts import QUIET, Line, Part, text_of
@@ -36,11 +37,20 @@ class Board:
     On a terminal it is a few lines that are written over; what ended moves up and stays. Elsewhere, in CI and
     on a dumb terminal it is a line for what began and ended, and one for how far it is every ten seconds.
     With `--quiet` it is silent. Print nothing else to stderr until it is closed, except through `say`.
+    A board that `is_log` is up for days: what it says for good has the time before it.
     """
 
-    def __init__(self, console: Console, clock: Clock, *, pipelines: Sequence[PipelineId] = ()) -> None:
+    def __init__(
+        self,
+        console: Console,
+        clock: Clock,
+        *,
+        pipelines: Sequence[PipelineId] = (),
+        is_log: bool = False,
+    ) -> None:
         self._console = console
         self._clock = clock
+        self._is_log = is_log
         self._pipelines_total = len(pipelines)
         self._longest_name = max(map(len, pipelines), default=0)
         self._rich = console.rich_err()
@@ -57,11 +67,13 @@ class Board:
         """Take in an event of a run."""
         now = self._clock.monotonic()
         with self._lock:
+            if self._is_log and isinstance(event, RunStarted) and not self._state.running:
+                self._state = BoardState(began=now)  # what is summed up begins anew after every pause
             view = self._state.running.get(event.pipeline) if isinstance(event, RunEnded) else None
             self._state.apply(event, now)
             lines: list[Line] = []
             match event:
-                case RunStarted() if not self._is_live:
+                case RunStarted() if not self._is_live and not self._is_mere_tick(event):
                     lines = [started_line(event)]
                 case RunEnded():
                     lines = ended_lines(
@@ -91,7 +103,7 @@ class Board:
                 self._spark_since = self._clock.monotonic()
             self._open()
         else:
-            self._console.note(f"starting Spark {self._signs.dots}")
+            self.say(f"starting Spark {self._signs.dots}")
 
     def ready(self, record: ServerRecord | None, *, was_started: bool) -> None:
         """Spark is up."""
@@ -150,6 +162,10 @@ class Board:
             )
             return above + below if below else []
 
+    def _is_mere_tick(self, event: RunStarted) -> bool:
+        """Whether it is one of the many runs of a log that begin and end within seconds."""
+        return self._is_log and event.phase is Phase.STREAMING
+
     def _width(self) -> int | None:
         """The width of the screen; none in a file or a pipe."""
         return self._rich.width - 1 if self._console.err.isatty() else None
@@ -177,7 +193,8 @@ class Board:
         if self._console.is_quiet:
             return
         live = self._live
-        for line in lines:
+        when = (Part(f"{self._clock.now():%Y-%m-%d %H:%M:%S}Z  ", QUIET),) if self._is_log else ()
+        for line in ((*when, *said) for said in lines):
             self._has_said = True
             if live is not None:
                 live.console.print(_rich_text(line, is_moving=False))

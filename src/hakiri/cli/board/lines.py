@@ -24,9 +24,10 @@ FEWEST_FOLDED_CELLS = 20
 
 
 def started_line(event: RunStarted) -> Line:
-    """`orders: backfilling, 312 chunks, 47 done before`."""
-    before = f"{event.chunks_done:,} done before" if event.chunks_done else ""
-    chunks = counted(event.chunks_total, "chunk") if event.chunks_total else ""
+    """`orders: backfilling, 312 chunks, 47 done before`; where all are done, the counts say nothing."""
+    is_left = event.chunks_done < event.chunks_total
+    before = f"{event.chunks_done:,} done before" if is_left and event.chunks_done else ""
+    chunks = counted(event.chunks_total, "chunk") if is_left else ""
     return (Part(f"{event.pipeline}: {sentence([str(event.phase), chunks, before])}"),)
 
 
@@ -73,6 +74,8 @@ def _outcome_words(event: RunEnded, view: PipelineView | None) -> str:
             return "skipped"
         case RunStatus.FAILED:
             return sentence([f"failed after {work}" if work else "failed", seconds_words(event.seconds)])
+        case RunStatus.PARTIAL:
+            return sentence([work or "nothing committed", seconds_words(event.seconds)])
         case _:
             return sentence([work or "nothing new", seconds_words(event.seconds)])
 

@@ -155,6 +155,12 @@ class RuntimeSettings:
         default=Duration.parse("10m"),
         metadata=_about("How long a chunk belongs to a worker that gives no sign of life.", kind="duration"),
     )
+    news_every: Duration = field(
+        default=Duration.parse("1m"),
+        metadata=_about(
+            "How often `hakiri serve` asks sources of pipelines without a schedule for news.", kind="duration"
+        ),
+    )
 
 
 SECTIONS: Mapping[str, type] = {

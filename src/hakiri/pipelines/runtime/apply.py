@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from hakiri.catalog.contract.pipelines import Phase
@@ -14,6 +14,7 @@ from hakiri.pipelines.choosing import Applied, chosen_specs, left_alone, needs_n
 from hakiri.pipelines.errors import LeaseHeldElsewhere
 from hakiri.pipelines.events import Published
 from hakiri.pipelines.needs import ABANDONED, Need, need_of
+from hakiri.pipelines.runtime.allowance import Allowance
 from hakiri.pipelines.runtime.ground import Ground
 from hakiri.pipelines.runtime.keeper import LeaseKeeper
 from hakiri.pipelines.runtime.nodes import bury_dead_nodes, known_node
@@ -44,9 +45,8 @@ def apply_project(
     working = [spec for spec in specs if needs[spec.id].is_work]
     done: dict[str, Applied] = {}
     if working:
-        ticking = {spec.id for spec in working if needs[spec.id] in (Need.DUE, Need.NEWS)}
         with open_shop(ground, working) as shop:
-            for applied in run_pipelines(shop, working, needs, ticking):
+            for applied in run_pipelines(shop, working, needs):
                 done[applied.pipeline] = applied
     return [done.get(spec.id) or left_alone(catalog, spec, needs[spec.id]) for spec in specs]
 
@@ -62,7 +62,7 @@ def run_now(ground: Ground, spec: PipelineSpec) -> Applied:
     is_history = phase_of(ground, PipelineId(spec.id)) is not Phase.STREAMING
     most = spec.backfill.max_chunks_per_tick if is_history else None
     with open_shop(ground, [spec]) as shop:
-        (applied,) = run_pipelines(shop, [spec], {spec.id: Need.ASKED}, {spec.id}, most_chunks=most)
+        (applied,) = run_pipelines(shop, [spec], {spec.id: Need.ASKED}, most_chunks=most)
     return applied
 
 
@@ -70,8 +70,6 @@ def run_now(ground: Ground, spec: PipelineSpec) -> Applied:
 def open_shop(ground: Ground, specs: Sequence[PipelineSpec]) -> Iterator[Shop]:
     """What the runs of this process share until the block ends: leases are kept, and views are written."""
     publisher = Publisher(ground.layout, ground.catalog)
-    caps = [spec.backfill.max_parallel_chunks for spec in specs]
-    slots = Slots(min(cap for cap in (*caps, ground.chunks_at_once) if cap is not None))
 
     def told(tables: tuple[TableName, ...]) -> None:
         ground.listen(Published(tables=tables))
@@ -82,8 +80,24 @@ def open_shop(ground: Ground, specs: Sequence[PipelineSpec]) -> Iterator[Shop]:
         Publishing(publisher, ground.reached, told) as publishing,
     ):
         ground.reached(Step.NODE_KNOWN)
-        bury_dead_nodes(ground.nodes, lambda node: bury(ground, node))
-        yield Shop(ground=ground, keeper=keeper, publishing=publishing, slots=slots)
+        bury_the_dead(ground)
+        yield Shop(
+            ground=ground,
+            keeper=keeper,
+            publishing=publishing,
+            slots=Slots(chunks_at_once(specs, ground.chunks_at_once)),
+        )
+
+
+def chunks_at_once(specs: Sequence[PipelineSpec], most: int) -> int:
+    """How many chunks a process works on, over all of these: the lowest number that any of them names."""
+    caps = [spec.backfill.max_parallel_chunks for spec in specs]
+    return min(cap for cap in (most, *caps) if cap is not None)
+
+
+def bury_the_dead(ground: Ground) -> None:
+    """Give back what processes of this machine had that are gone."""
+    bury_dead_nodes(ground.nodes, lambda node: bury(ground, node))
 
 
 def bury(ground: Ground, node: NodeId) -> None:
@@ -98,18 +112,24 @@ def bury(ground: Ground, node: NodeId) -> None:
         ground.catalog.runs.end(run, outcome, now)
 
 
+def run_one(shop: Shop, spec: PipelineSpec, need: Need, allowance: Allowance) -> Applied:
+    """One run of a pipeline, in this thread. What goes wrong with the pipeline is in the result."""
+    run = PipelineRun(shop=shop, spec=spec, is_tick=need.is_tick, allowance=allowance)
+    try:
+        result = run.work()
+    except LeaseHeldElsewhere as error:
+        return Applied(pipeline=spec.id, need=need, error=error)
+    return Applied(pipeline=spec.id, need=need, result=result, error=result.error)
+
+
 def run_pipelines(
     shop: Shop,
     specs: Sequence[PipelineSpec],
     needs: Mapping[str, Need],
-    ticking: Collection[str],
     *,
     most_chunks: int | None = None,
 ) -> list[Applied]:
-    """Run them, several at once; the results are in the order of the pipelines.
-
-    Those in `ticking` also pull what is new since they were last read to the end.
-    """
+    """Run them, several at once; the results are in the order of the pipelines."""
     waiting = list(enumerate(specs))
     results: dict[int, Applied] = {}
     raised: list[BaseException] = []
@@ -122,11 +142,7 @@ def run_pipelines(
                     return
                 number, spec = waiting.pop(0)
             try:
-                run = PipelineRun(shop=shop, spec=spec, is_tick=spec.id in ticking, most_chunks=most_chunks)
-                result = run.work()
-                applied = Applied(pipeline=spec.id, need=needs[spec.id], result=result, error=result.error)
-            except LeaseHeldElsewhere as error:
-                applied = Applied(pipeline=spec.id, need=needs[spec.id], error=error)
+                applied = run_one(shop, spec, needs[spec.id], Allowance(most_chunks))
             except BaseException as error:
                 with lock:
                     raised.append(error)  # raised again below, in the thread of the caller

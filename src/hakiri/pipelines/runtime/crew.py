@@ -16,6 +16,7 @@ from hakiri.core.errors import HakiriError
 from hakiri.core.ids import ChunkId, PipelineId, RunId, TableName
 from hakiri.pipelines.chunks.joining import first_group, next_group
 from hakiri.pipelines.events import ChunkGivenBack, ChunkStarted, Waiting
+from hakiri.pipelines.runtime.allowance import Allowance
 from hakiri.pipelines.runtime.ground import Ground
 from hakiri.pipelines.runtime.keeper import LeaseKeeper
 from hakiri.pipelines.runtime.patience import seconds_before_retry
@@ -59,12 +60,11 @@ class Crew:
     pace: WritePace
     parallelism: int | None
     retries: int
-    most_chunks: int | None = None
+    allowance: Allowance
     failure: HakiriError | None = None
     is_outdated: bool = False
     _lock: threading.Condition = field(default_factory=threading.Condition)
     _in_flight: int = 0
-    _taken: int = 0
     _busy: Counter[TableName] = field(default_factory=Counter)
     _tries: Counter[ChunkId] = field(default_factory=Counter)
     _sizes: dict[TableName, int] = field(default_factory=dict)
@@ -127,8 +127,8 @@ class Crew:
         most = self.hands[table].most_at_once()
         if most is not None:
             wanted = min(wanted, most - self._busy[table])
-        if self.most_chunks is not None:
-            wanted = min(wanted, self.most_chunks - self._taken)
+        if (left := self.allowance.left) is not None:
+            wanted = min(wanted, left)
         if wanted <= 0:
             return ()
         places = self.slots.take(1 if self._alone else wanted)
@@ -149,7 +149,7 @@ class Crew:
             )
         finally:
             self.slots.give_back(places - len(attempts))
-        self._taken += len(attempts)
+        self.allowance.take(len(attempts))
         self._busy[table] += len(attempts)
         self.keeper.hold(attempts)
         return attempts

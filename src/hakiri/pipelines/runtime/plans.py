@@ -6,9 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import zip_longest
 from typing import Any
 
-from hakiri.catalog.contract.chunks import Chunk, ChunkStatus, NewChunk
+from hakiri.catalog.contract.chunks import Chunk, ChunkStatus, NewChunk, Reread
+from hakiri.core.canonical import sha256_of
 from hakiri.core.ids import PipelineId, TableName
 from hakiri.pipelines.chunks.pieces import Piece, PieceKind, stream_name
 from hakiri.pipelines.chunks.planning import plan_table
@@ -27,33 +29,43 @@ def plan_history(ground: Ground, pipeline: PipelineId, work: TableWork, connecto
     """Plan the history of every stream of the table that has none yet; how many chunks were added.
 
     Nothing is fetched but what the source can say about itself. A stream is planned once, whoever asks.
+    Streams take turns, so that neighbours in the queue are of different ones.
     """
+    streams = {
+        history_plan(stream_name(work.store, {} if work.is_pass else partitions[0])): partitions
+        for partitions in ([work.partitions] if work.is_pass else [(one,) for one in work.partitions])
+    }
     planned = 0
-    groups = [work.partitions] if work.is_pass else [(partition,) for partition in work.partitions]
-    for partitions in groups:
-        stream = stream_name(work.store, {} if work.is_pass else partitions[0])
-        name = history_plan(stream)
-        if ground.catalog.chunks.is_planned(pipeline, name):
-            continue
-        one = replace(work, partitions=partitions)
-        pieces = _numbered(
-            ground, pipeline, one, plan_table(_facts(one, connector), one.knobs, ground.clock.now())
-        )
-        planned += _plan(ground, pipeline, work.store, name, pieces)
+    # Once more when another worker has planned some of them meanwhile, and so none of them could be here.
+    while new := [name for name in streams if not ground.catalog.chunks.is_planned(pipeline, name)]:
+        facts, now = _facts(work, connector), ground.clock.now()
+        parts = [plan_table(replace(facts, partitions=streams[name]), work.knobs, now) for name in new]
+        turns = zip_longest(*(_numbered(ground, pipeline, work, pieces) for pieces in parts))
+        pieces = tuple(piece for turn in turns for piece in turn if piece is not None)
+        planned += _plan(ground, pipeline, work.store, new[0], pieces, also=new[1:])
     return planned
 
 
 def plan_tick(ground: Ground, pipeline: PipelineId, tick: str, work: TableWork, connector: Connector) -> int:
     """Plan what is new since the last time, for every stream of the table; how many chunks were added.
 
-    `tick` names the occasion: what was planned for it already is not planned again.
+    The occasion is what was read last: of two workers that come to it at once, one plans it, so that a table
+    without a key does not get the same rows from both. Where nothing was, it is the `tick`.
     """
     if work.is_pass:
         facts = _facts(work, connector)
-        pieces = _numbered(ground, pipeline, work, plan_table(facts, work.knobs, ground.clock.now()))
-    else:
-        pieces = tuple(_next(ground, pipeline, work, partition) for partition in work.partitions)
-    return _plan(ground, pipeline, work.store, f"{work.store} at {tick}", pieces)
+        passes = _numbered(ground, pipeline, work, plan_table(facts, work.knobs, ground.clock.now()))
+        return _plan(ground, pipeline, work.store, f"{work.store} at {tick}", passes)
+    planned = 0
+    claims = _latest_claims(ground, pipeline, work.store)
+    for partition in work.partitions:
+        piece = _next(ground, pipeline, work, partition)
+        stream = stream_name(work.store, partition)
+        after = f"after claim {claims[stream]}" if stream in claims else f"at {tick}"
+        # A cursor that was moved by hand makes another piece of the same occasion.
+        name = f"{stream} {after}: {sha256_of(piece.text())[-12:]}"
+        planned += _plan(ground, pipeline, work.store, name, (piece,))
+    return planned
 
 
 def plan_what_is_missing(ground: Ground, pipeline: PipelineId, work: TableWork) -> int:
@@ -67,7 +79,8 @@ def plan_what_is_missing(ground: Ground, pipeline: PipelineId, work: TableWork) 
         piece = Piece.parse(last.predicate)
         if not manifest.ends_pass and piece.is_read_in_order and last.cursor_committed is not None:
             after = replace(piece, after=json.loads(last.cursor_committed))
-            planned += _plan(ground, pipeline, work.store, f"after-{last.chunk}", (after,))
+            name = f"after-{last.chunk}"
+            planned += _plan(ground, pipeline, work.store, name, (after,), reread=last.reread)
     return planned + plan_sweeps(ground, pipeline, work)
 
 
@@ -121,6 +134,15 @@ def last_chunk(
             if piece.partition == dict(partition) and piece.kind is not PieceKind.SWEEP:
                 return chunk
     return None
+
+
+def _latest_claims(ground: Ground, pipeline: PipelineId, table: TableName) -> dict[str, int]:
+    """By stream, the number of the claim whose chunk was completed last, among the latest of the pipeline."""
+    claims: dict[str, int] = {}
+    for chunk in ground.catalog.chunks.recent(pipeline, limit=_PAGE):
+        if chunk.table == table and chunk.seq is not None:
+            claims.setdefault(stream_name(table, Piece.parse(chunk.predicate).partition), chunk.seq)
+    return claims
 
 
 def _reread_window(piece: Piece, work: TableWork) -> Any:
@@ -177,10 +199,17 @@ def _numbered(
 
 
 def _plan(
-    ground: Ground, pipeline: PipelineId, table: TableName, name: str, pieces: tuple[Piece, ...]
+    ground: Ground,
+    pipeline: PipelineId,
+    table: TableName,
+    name: str,
+    pieces: tuple[Piece, ...],
+    *,
+    also: Sequence[str] = (),
+    reread: Reread | None = None,
 ) -> int:
-    chunks = [NewChunk(table=table, predicate=piece.text()) for piece in pieces]
-    added = ground.catalog.chunks.plan(pipeline, name, chunks, ground.clock.now())
+    chunks = [NewChunk(table=table, predicate=piece.text(), reread=reread) for piece in pieces]
+    added = ground.catalog.chunks.plan(pipeline, name, chunks, ground.clock.now(), also=also)
     if added:
         ground.listen(ChunksPlanned(pipeline=pipeline, table=table, count=added))
     return added

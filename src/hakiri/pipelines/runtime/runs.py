@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC
 from functools import partial
 from typing import TypeVar
 
@@ -15,7 +16,7 @@ from hakiri.core.ids import ChunkId, PipelineId, TableName
 from hakiri.engine import as_ours
 from hakiri.manifest import PipelineSpec
 from hakiri.pipelines.applied import applied_text, spec_hash
-from hakiri.pipelines.chunks.due import sla_in_force
+from hakiri.pipelines.chunks.due import next_due, sla_in_force
 from hakiri.pipelines.chunks.phases import PhaseEvent, advance_phase, event_after_chunk
 from hakiri.pipelines.chunks.states import RunEvent, RunState, advance
 from hakiri.pipelines.events import (
@@ -27,6 +28,8 @@ from hakiri.pipelines.events import (
     SchemaChanged,
     Waiting,
 )
+from hakiri.pipelines.runtime.allowance import Allowance
+from hakiri.pipelines.runtime.budgets import shared_budget
 from hakiri.pipelines.runtime.commits import Protocolist
 from hakiri.pipelines.runtime.crew import Crew
 from hakiri.pipelines.runtime.ground import Ground
@@ -67,8 +70,9 @@ class PipelineRun:
     shop: Shop
     spec: PipelineSpec
     is_tick: bool
-    most_chunks: int | None = None
+    allowance: Allowance = field(default_factory=Allowance)
     state: RunState = RunState.IDLE
+    _ticks: int = 0
 
     @property
     def ground(self) -> Ground:
@@ -141,6 +145,26 @@ class PipelineRun:
         return started
 
     def _worked(self, started: StartedRun, tally: RunTally) -> HakiriError | None:
+        """Work until nothing is left that this run may do, over as many ticks as that takes."""
+        while True:
+            failure = self._worked_off(started, tally)
+            if failure is not None or not self._is_held_up() or not self._waited_for_tick():
+                return failure
+            self.state = RunState.DISCOVERING
+
+    def _waited_for_tick(self) -> bool:
+        """Wait, with the source closed, until a tick allows more chunks, if one will; whether it did."""
+        if not self.allowance.will_come:
+            return False
+        now = self.ground.clock.now()
+        if (tick := next_due(self.spec.schedule, now, UTC)) is not None:
+            seconds = (tick - now).total_seconds()
+            self.ground.listen(
+                Waiting(pipeline=self.pipeline, seconds=seconds, why="the next tick of its schedule")
+            )
+        return self.allowance.wait(self.ground.stop)
+
+    def _worked_off(self, started: StartedRun, tally: RunTally) -> HakiriError | None:
         """Look at the tables and work on their chunks, until nothing is left that this run may do."""
         ground = self.ground
         with open_source(
@@ -149,12 +173,13 @@ class PipelineRun:
             env=ground.env,
             clock=ground.clock,
             advertised=ground.advertised,
+            widen=partial(shared_budget, ground, self.pipeline),
         ) as source:
             ground.reached(Step.SOURCE_OPENED)
             self._watch(source)
             works = self._patiently(partial(self._discovered, source))
             self._patiently(partial(self._planned, works, source))
-            is_tick, ticks = self.is_tick, 0
+            catch_ups = 0
             while True:
                 failure, is_outdated = self._crew(started, works, source, tally)
                 if is_outdated:
@@ -164,13 +189,13 @@ class PipelineRun:
                 if failure is not None or ground.stop.is_asked or self._is_held_up():
                     return failure
                 is_behind = phase_of(self.ground, self.pipeline) is Phase.BACKFILLING
-                if is_behind and ticks == MOST_CATCH_UPS:
+                if is_behind and catch_ups == MOST_CATCH_UPS:
                     return None  # the source is faster than we are; the next run goes on
-                if is_behind or is_tick:
+                if is_behind or self.is_tick:
                     # What came while the history was read counts as part of it.
-                    is_tick = is_tick and is_behind
-                    ticks += 1
-                    if self._ticked(started, works, source, ticks):
+                    self.is_tick = self.is_tick and is_behind
+                    catch_ups += 1
+                    if self._ticked(started, works, source) or self._is_held_up():
                         continue
                 if sum(plan_sweeps(ground, self.pipeline, work) for work in works):
                     continue
@@ -264,7 +289,7 @@ class PipelineRun:
             pace=WritePace(self.spec.backfill.destination_writes_per_sec, ground.clock),
             parallelism=self.spec.backfill.parallelism,
             retries=self.spec.retries,
-            most_chunks=self.most_chunks,
+            allowance=self.allowance,
         )
         crew.work()
         if crew.failure is None and not crew.is_outdated:
@@ -288,11 +313,11 @@ class PipelineRun:
             self._move(Phase.BACKFILLING, event)
             ground.reached(Step.STREAMING_BEGUN)
 
-    def _ticked(
-        self, started: StartedRun, works: Sequence[TableWork], source: OpenSource, number: int
-    ) -> bool:
+    def _ticked(self, started: StartedRun, works: Sequence[TableWork], source: OpenSource) -> bool:
+        """Plan what is new; whether there is any. What another worker has planned already counts as his."""
         ground = self.ground
-        name = f"{started.run.run} #{number}"
+        self._ticks += 1
+        name = f"{started.run.run} #{self._ticks}"
         plans = [partial(plan_tick, ground, self.pipeline, name, work, source.connector) for work in works]
         added = [self._patiently(plan) for plan in plans]
         ground.reached(Step.TICK_PLANNED)

@@ -42,8 +42,13 @@ class Sessions:
                 self._current = self._stack.enter_context(self._open())
             return self._current
 
+    def rest(self) -> None:
+        """Let go of the session because nobody needs it for a while; the next `get` opens another."""
+        if (session := self._current) is not None:
+            self.lose(session)
+
     def lose(self, session: SparkSession) -> None:
-        """Let go of a session whose server is gone; the next `get` opens another. Twice is once."""
+        """Let go of a session, whose server may be gone; the next `get` opens another. Twice is once."""
         with self._lock:
             if self._current is not session:
                 return

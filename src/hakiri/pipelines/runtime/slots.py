@@ -14,25 +14,36 @@ class Slots:
     """A number of places; whoever needs some takes as many as are free."""
 
     def __init__(self, capacity: int) -> None:
-        self._free = capacity
+        self._capacity = capacity
+        self._taken = 0
         self._changed = threading.Condition()
+
+    @property
+    def free(self) -> int:
+        return max(0, self._capacity - self._taken)
+
+    def resize(self, capacity: int) -> None:
+        """Have another number of places. Nobody loses one that was taken."""
+        with self._changed:
+            self._capacity = capacity
+            self._changed.notify_all()
 
     def wait(self, is_stopped: Callable[[], bool]) -> None:
         """Wait until a place is free, which somebody else may take first, or until it is stopped."""
         with self._changed:
-            while self._free <= 0 and not is_stopped():
+            while not self.free and not is_stopped():
                 self._changed.wait(_LOOK_SECONDS)
 
     def take(self, wanted: int) -> int:
         """Take up to `wanted` places of those that are free now; how many that is."""
         with self._changed:
-            taken = min(wanted, self._free)
-            self._free -= taken
+            taken = min(wanted, self.free)
+            self._taken += taken
             return taken
 
     def give_back(self, count: int) -> None:
         with self._changed:
-            self._free += count
+            self._taken -= count
             self._changed.notify_all()
 
 

@@ -1,0 +1,3 @@
+"""Keeping it so: pipelines run as their schedules come, for as long as the process lives."""
+
+from __future__ import annotations
