@@ -81,6 +81,7 @@ def test_time_is_an_argument_of_every_write_that_keeps_it() -> None:
         "leases.release",  # for ever, not from some moment on
         "lineage.add",  # an edge carries its own time
         "selections.save",  # so does a selection
+        "budgets.note",  # which rate holds now, not since when
     }
 
 

@@ -33,6 +33,7 @@ from hakiri.catalog.testing.samples import (
     step,
 )
 from hakiri.core.cursors import CursorKind
+from hakiri.core.grammar import Rate
 from hakiri.core.ids import SnapshotId
 
 if TYPE_CHECKING:
@@ -96,8 +97,8 @@ def do_all_harm(catalog: Catalog, vandal: Recorder) -> None:
     for name in ("change_entry", "skip_entry", "delete_entry"):
         vandal.do(name, entry)
 
-    catalog.budgets.take("github", wanted=1, per_second=1, burst=1, now=T0)
-    for name in ("turn_budget_back", "delete_budget"):
+    catalog.budgets.take("github", wanted=1, most=1, rate=Rate.parse("1/s"), now=T0)
+    for name in ("turn_budget_back", "empty_budget", "delete_budget"):
         vandal.do(name, "github")
 
     catalog.snapshots.note_sidecar(sidecar(KEYS), T0)

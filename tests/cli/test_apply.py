@@ -138,8 +138,10 @@ def test_a_pipeline_that_left_the_manifest_is_noted_by_the_apply(run: Run, shop:
     shop.write(DAILY)
     assert "- gone  it left the manifest; its tables stay\n" in run("plan").out
 
-    assert run("apply").out == "Nothing to do: 1 pipeline is up to date.\n"
+    outcome = run("apply")
 
+    assert outcome.out == "Nothing to do: 1 pipeline is up to date.\n"
+    assert outcome.err == "gone left the manifest and is forgotten; its tables stay\n"
     assert run("plan").out == "Plan for shop: 1 up to date.\n"
 
 

@@ -211,12 +211,18 @@ def test_the_rate_is_that_of_the_last_half_minute() -> None:
     assert screen.at(80)[-1] == "50 s, 10 rows/s, 0B/s"
 
 
-def test_the_time_left_runs_down_between_commits() -> None:
+def test_the_time_left_runs_down_between_commits_and_is_not_told_when_it_was_wrong() -> None:
     screen = Screen().show(run_started(), chunk_started(1), chunk_committed(1, eta_seconds=90))
 
     assert screen.at(80)[0].endswith("1 min 30 s left")
     assert screen.show(15).at(80)[0].endswith("1 min 15 s left")
-    assert screen.show(500).at(80)[0].endswith("0 s left")
+    assert "left" not in screen.show(75).at(80)[0]
+
+
+def test_chunks_that_somebody_else_planned_meanwhile_are_counted_too() -> None:
+    screen = Screen().show(run_started(total=1), chunk_committed(1), chunk_committed(2))
+
+    assert "2/2" in screen.at(80)[0]
 
 
 def test_many_pipelines_fit_on_a_low_screen() -> None:

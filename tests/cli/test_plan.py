@@ -128,8 +128,8 @@ def test_more_chunks_at_once_than_the_source_allows_are_warned_of(run: Run, shop
         "    source       counted → context\n"
         "    tables       items → counted_items  new, 4 columns, about 9 rows in 3 chunks\n"
         "    knobs        parallelism  8  manifest\n"
-        "    warning      `parallelism` is 8, but table `counted_items` has 3 partitions, each read chunk "
-        "after chunk; set `parallelism` to 3\n"
+        "    warning      `parallelism` is 8, but table `counted_items` has 3 partitions: chunks of the "
+        "same one will be read at the same time; set `parallelism` to 3\n"
         "\n"
         "Plan for shop: 1 to create; 1 warning.\n"
     )
@@ -173,6 +173,8 @@ def test_a_refused_change_is_told(run: Run, shop: Shop) -> None:
 
     (line,) = [line for line in outcome.out.splitlines() if "refused" in line]
     assert line.startswith("                   ! refused: column `country` added as string: ")
+    assert "hint: " in outcome.out
+    assert outcome.out.endswith("Plan for shop: 1 to pull; 1 problem.\n")
     (row,) = outcome_changes(run)
     assert (row["fate"], row["column"]) == ("refused", "country")
 
@@ -508,8 +510,9 @@ def test_on_a_screen_lines_are_folded_and_stay_below_each_other(shop: Shop) -> N
         "                                        chunks\n"
         "    knobs        parallelism  8  manifest\n"
         "    warning      `parallelism` is 8, but table\n"
-        "                 `counted_items` has 3 partitions, each read\n"
-        "                 chunk after chunk; set `parallelism` to 3\n"
+        "                 `counted_items` has 3 partitions: chunks of\n"
+        "                 the same one will be read at the same time;\n"
+        "                 set `parallelism` to 3\n"
         "\n"
         "Plan for shop: 2 to create; 1 warning, 1 problem.\n"
         "Nothing was changed: `hakiri apply` makes it so, `hakiri preview` shows rows.\n"

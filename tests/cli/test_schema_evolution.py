@@ -475,7 +475,7 @@ def test_a_choice_is_made_by_taking_a_side(run: Run, project: Path, tmp_path: Pa
 @pytest.mark.parametrize(
     ("args", "told"),
     [
-        (("orders", "--with", "none.sqlite"), "error[catalog.too_old]: there is no catalog at "),
+        (("orders", "--with", "none.sqlite"), "error[usage]: there is no catalog `none.sqlite`\n"),
         (
             ("orders", "--with", "none.sqlite", "--take", "mine"),
             "error[usage]: `--take mine` takes no side\n",

@@ -63,6 +63,7 @@ def busy(scene: Scene) -> Scene:
     for _ in range(10):
         scene.did(HISTORICAL, now_running, rows=3400, seconds=4)
     scene.claimed(HISTORICAL, now_running)
+    scene.called(HISTORICAL, 52)
     return scene
 
 
@@ -105,7 +106,7 @@ def test_one_pipeline_that_runs(run: Run, busy: Scene) -> None:
         "  rows      34,000 (49.3MB)\n"
         "  speed     850 rows/s, 1.23MB/s\n"
         "  left      76 s\n"
-        "  budget    60/min\n"
+        "  budget    60/min, 87% used\n"
         "  last run  9c210003 running, 2026-05-12 10:12:30 UTC (90 s ago)\n"
     )
 
@@ -260,7 +261,7 @@ def test_the_status_of_one_pipeline_as_data(run: Run, busy: Scene) -> None:
         "eta_seconds": 76,
         "started_at": "2026-05-12T10:12:30Z",
         "rate_budget": "60/min",
-        "rate_budget_consumed_pct": None,
+        "rate_budget_consumed_pct": 87,
         "light": "running",
         "rows": 34000,
         "bytes": 49300000,

@@ -185,23 +185,22 @@ def test_asking_fetches_no_row(tmp_path: Path) -> None:
     assert source.reads() == []
 
 
-@pytest.mark.parametrize(("place", "has_news"), [(30, False), (29, True), (None, None)])
+@pytest.mark.parametrize(("place", "has_news"), [(30, False), (29, True)])
 def test_a_source_says_whether_there_is_something_behind_the_cursor(
-    tmp_path: Path, database: sqlite3.Connection, place: int | None, has_news: bool | None
+    tmp_path: Path, database: sqlite3.Connection, place: int, has_news: bool
 ) -> None:
     project = load(tmp_path, f'[[pipeline]]\nid = "orders"\n{SQL}\ntables = ["orders"]\nincremental = "id"\n')
     with open_catalog("sqlite:///c.sqlite", project="shop", base=tmp_path, now=CLOCK.now()) as catalog:
-        if place is not None:
-            catalog.pipelines.declare(PipelineId("orders"), CursorKind.MONOTONIC, CLOCK.now())
-            catalog.cursors.put(
-                PipelineId("orders"),
-                TableName("orders"),
-                f'{{"id": {place}}}',
-                run=RunId("run-1"),
-                now=CLOCK.now(),
-            )
+        catalog.pipelines.declare(PipelineId("orders"), CursorKind.MONOTONIC, CLOCK.now())
+        catalog.cursors.put(
+            PipelineId("orders"),
+            TableName("orders"),
+            f'{{"id": {place}}}',
+            run=RunId("run-1"),
+            now=CLOCK.now(),
+        )
         (look,) = looks(ask(project, catalog)["orders"])
         news = with_news(project, project.pipelines, catalog, {}, CLOCK)
 
-    assert bool(look.has_news) is bool(has_news)
+    assert look.has_news is has_news
     assert news == ({"orders"} if has_news else set())

@@ -202,6 +202,15 @@ def test_what_is_left_alone_says_what_it_waits_for(tmp_path: Path) -> None:
     assert idle == Applied(pipeline="orders", need=Need.NOTHING)
 
 
+def test_columns_that_were_refused_wait_for_another_decision_than_rows_that_failed() -> None:
+    hint = WaitsForDecision("shop", "pipelines.schema_incompatible", "column `a` changed").hint
+
+    assert hint == (
+        "`hakiri schema accept --pipeline shop` lets it through, `hakiri schema migrate` is for another key; "
+        "or mend it, and `hakiri retry shop`"
+    )
+
+
 def test_what_left_the_manifest_is_noted_once_and_its_history_stays(tmp_path: Path) -> None:
     shop = Shop.make(tmp_path)
     with shop.past(T0) as past:

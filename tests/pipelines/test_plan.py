@@ -136,6 +136,38 @@ def test_without_a_schedule_the_source_says_whether_there_is_news(
     assert (each.action, coming(each)) == (action, [("orders", rows, chunks)])
 
 
+@pytest.mark.parametrize(
+    ("rows", "action", "chunks"), [(0, Action.NOTHING, 0), (10, Action.PULL, 1)], ids=["quiet", "news"]
+)
+def test_rows_behind_a_history_that_left_no_cursor_are_news(
+    tmp_path: Path, rows: int, action: Action, chunks: int
+) -> None:
+    shop = Shop.make(tmp_path)
+    with shop.past(T0) as past:
+        past.began("orders", *WHOLE)
+        past.finished("orders", rows=1000, cursor=None)
+    if rows:
+        shop.put(rows, first=1001)
+
+    each = only(planned(shop))
+
+    assert (each.action, coming(each)) == (action, [("orders", rows, chunks)])
+
+
+def test_the_first_rows_of_a_table_that_was_empty_are_news(tmp_path: Path) -> None:
+    shop = Shop.make(tmp_path)
+    shop.do("DELETE FROM orders")
+    with shop.past(T0) as past:
+        past.began("orders", window())
+        past.finished("orders", rows=0, cursor=None)
+    before = only(planned(shop))
+    shop.put(7)
+
+    each = only(planned(shop))
+
+    assert (before.action, each.action, coming(each)) == (Action.NOTHING, Action.PULL, [("orders", 7, 1)])
+
+
 def test_an_open_end_without_rows_is_read_from_its_edge(tmp_path: Path) -> None:
     shop = Shop.make(tmp_path, pipeline(more='incremental = "id"\nschedule = "every 1h"\n'))
     with shop.past(T0) as past:
@@ -243,9 +275,11 @@ def test_a_change_that_is_refused_is_told_apart(tmp_path: Path) -> None:
         past.finished("orders", rows=1000, cursor={"id": 1000})
     shop.do("ALTER TABLE orders ADD COLUMN country TEXT")
 
-    (table,) = only(planned(shop)).tables
+    each = only(planned(shop))
 
+    (table,) = each.tables
     assert (table.changes, [change.column for change in table.refused]) == ((), ["country"])
+    assert [problem.code for problem in each.problems] == ["pipelines.schema_incompatible"]
 
 
 @pytest.mark.spec("HP-042")
@@ -337,6 +371,40 @@ def test_several_chunks_at_once_of_what_is_walked_in_order_are_a_problem(tmp_pat
     assert [problem.code for problem in each.problems] == ["chunks.unsafe_parallelism"]
 
 
+def test_several_chunks_at_once_of_a_table_without_a_key_are_fine_if_a_column_measures_it(
+    tmp_path: Path,
+) -> None:
+    shop = Shop.make(
+        tmp_path,
+        pipeline(table='"visits"', more='incremental = "at"\n[pipeline.backfill]\nparallelism = 2\n'),
+    )
+    shop.do(
+        "CREATE TABLE visits (at TEXT, page TEXT)",
+        "INSERT INTO visits VALUES ('2024-01-01', 'a'), ('2024-03-01', 'b')",
+    )
+
+    each = only(planned(shop))
+
+    assert (each.problems, each.warnings) == ((), ())
+
+
+def test_rows_that_another_id_brought_are_warned_of_where_no_key_replaces_them(tmp_path: Path) -> None:
+    shop = Shop.make(tmp_path, pipeline("visits", table='"visits"'))
+    shop.do("CREATE TABLE visits (id INTEGER)")
+    with shop.past(T0) as past:
+        past.began("visits", window(), primary_key=())
+        past.finished("visits", rows=5, cursor={"id": 5})
+    shop.write(pipeline("page-visits", table='"visits"'))
+
+    each = planned(shop).pipelines[0]
+
+    (warning,) = each.warnings
+    assert warning == (
+        "table `visits` has no primary key, so the rows that `visits` brought stay beside those to come; "
+        "name a key with `primary_key`, or another table with `as`"
+    )
+
+
 @pytest.mark.spec("HP-116")
 def test_more_chunks_at_once_than_there_are_lanes_are_a_warning(tmp_path: Path) -> None:
     CountedSource.make(tmp_path).put(moments(9, parts=3))
@@ -347,7 +415,8 @@ def test_more_chunks_at_once_than_there_are_lanes_are_a_warning(tmp_path: Path) 
 
     (warning,) = each.warnings
     assert warning == (
-        "`parallelism` is 8, but table `counted_items` has 3 partitions, each read chunk after chunk; "
+        "`parallelism` is 8, but table `counted_items` has 3 partitions: "
+        "chunks of the same one will be read at the same time; "
         "set `parallelism` to 3"
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -140,6 +140,13 @@ def test_a_chunk_is_one_span_with_the_attributes_of_the_specification(
     assert f"{run.context.trace_id:032x}" == TRACE
     start, end = int(T0.timestamp()) * 10**9, int(T0.timestamp() * 1000 + 4_200) * 10**6
     assert (chunk.start_time, chunk.end_time) == (start, end)
+
+
+@pytest.mark.spec("HP-145")
+def test_a_chunk_that_was_pulled_before_says_why_it_is_again(tell: TelemetryListener, kept: Kept) -> None:
+    tell_all(tell, run_started(), replace(chunk_committed(7, attempts=1), reason="RT-481"), run_ended())
+
+    assert dict(kept.spans[0].attributes or {})["hakiri.rewind.reason"] == "RT-481"
 
 
 @pytest.mark.spec("HP-139")

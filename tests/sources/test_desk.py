@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import stat
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -88,6 +89,19 @@ def test_a_process_that_is_killed_in_a_call_gives_its_turn_back(budget: SharedBu
             break
         time.sleep(0.01)
     assert budget._turns.under_way == 0
+
+
+def test_a_task_whose_turn_is_not_wanted_any_more_is_hung_up_on() -> None:
+    budget = SharedBudget(Rate.parse("1/h"), SystemClock())
+    budget.take()
+    with Desk(budgets={"orders": budget}, secrets={}) as desk:
+        closer = threading.Timer(0.1, budget.close)
+        closer.start()
+
+        with pytest.raises(TransientFailure), DeskBudget(desk.address, "orders").turn():
+            pass
+
+    closer.join()
 
 
 def test_secrets_are_given_to_this_machine_only(desk: Desk, far_desk: Desk) -> None:

@@ -11,7 +11,9 @@ from tests.support.own_connectors import connector_text, installed_package, proj
 
 from hakiri.core.clock import FixedClock
 from hakiri.core.errors import HakiriError, Place
+from hakiri.core.grammar import Rate
 from hakiri.core.secrets import MissingSecret
+from hakiri.sources.budget import StoppedWaiting
 from hakiri.sources.contract import Read
 from hakiri.sources.errors import AuthExpired, BadSourceConfig, ConnectorFailed, PermanentFailure
 from hakiri.sources.opening import open_connector
@@ -27,9 +29,11 @@ ENV = {"TOKEN": MARKER, "OTHER": "not for you"}
 HINT = "    return Hint(rate_budget=Rate.parse({'numbers': '60/min'}[table]))\n"
 
 
-def opened(root: Path, text: str, env: dict[str, str] | None = None, **manifest: str) -> Any:
+def opened(
+    root: Path, text: str, env: dict[str, str] | None = None, *, widen: Any = None, **manifest: str
+) -> Any:
     project = project_with(root, "numbers", text, **manifest)
-    return open_connector(project.pipeline("p"), project, env or {}, CLOCK)
+    return open_connector(project.pipeline("p"), project, env or {}, CLOCK, widen=widen)
 
 
 def failing(problem: str) -> str:
@@ -102,14 +106,24 @@ def test_the_budget_is_the_pipelines_else_that_of_the_hint(
     tmp_path: Path, more: str, body: str, rate: str | None
 ) -> None:
     text = f"from hakiri.core.grammar import Rate\n{connector_text(body=body)}"
+    told: list[Rate | None] = []
 
-    with opened(tmp_path, text, more=more) as connector:
+    with opened(tmp_path, text, more=more, widen=told.append) as connector:
         current = connector.context.budget.shared
         with connector.context.budget.turn():
             pass
 
-    turns = getattr(current, "_turns", None)
-    assert (turns and str(turns.rate)) == rate
+    expected = None if rate is None else Rate.parse(rate)
+    assert (told, getattr(current, "rate", None)) == ([expected], expected)
+
+
+def test_whoever_waits_for_a_turn_gives_up_when_the_connector_is_closed(tmp_path: Path) -> None:
+    with opened(tmp_path, connector_text(), more='backfill = { rate_budget = "1/h" }\n') as connector:
+        budget = connector.context.budget.shared
+        budget.take()
+
+    with pytest.raises(StoppedWaiting):
+        budget.take()
 
 
 @pytest.mark.parametrize(

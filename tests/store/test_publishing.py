@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ import pytest
 from tests.store.recording import Recording, RecordingOutlet
 from tests.store.workshop import NODE, ORDERS, PIPELINE, T0, Workshop, open_workshop
 
-from hakiri.catalog.contract.chunks import Chunk
+from hakiri.catalog.contract.chunks import Chunk, NewChunk
+from hakiri.catalog.contract.schemas import SchemaStep
+from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import ChunkId, RunId, TableName
 from hakiri.store.errors import ViewNotMade
 from hakiri.store.files import Outlet
@@ -141,6 +144,26 @@ def test_one_publisher_keeps_up_with_chunks_that_are_planned_anew(workshop: Work
     assert workshop.query("FROM orders") == [(1, "new")]
 
 
+@pytest.mark.spec("HP-142")
+def test_chunks_in_the_place_of_others_are_seen_all_at_once(workshop: Workshop) -> None:
+    publisher = workshop.publisher
+    old = [workshop.land([{"id": number, "name": "old"}], SCHEMA) for number in (1, 2)]
+    into = [NewChunk(table=ORDERS, predicate="{}")] * 3
+    workshop.catalog.chunks.supersede(PIPELINE, old, "cut anew", T0, into=into)
+    seen = []
+
+    for number in (1, 2, 3):
+        workshop.work([{"id": number, "name": "new"}], SCHEMA)
+        publisher.publish([ORDERS])
+        seen.append(workshop.query("FROM orders ORDER BY id"))
+
+    assert seen == [
+        [(1, "old"), (2, "old")],
+        [(1, "old"), (2, "old")],
+        [(1, "new"), (2, "new"), (3, "new")],
+    ]
+
+
 @pytest.mark.parametrize("damage", ["gone", "empty", "noise"])
 def test_a_duckdb_file_that_is_damaged_is_made_anew_with_all_tables(workshop: Workshop, damage: str) -> None:
     landed(workshop, 1)
@@ -181,6 +204,26 @@ def test_a_store_that_was_moved_is_published_anew(tmp_path: Path) -> None:
         moved.publish(ORDERS, ITEMS)
 
         assert (ids(moved), ids(moved, ITEMS)) == ([1], [7])
+
+
+def test_a_store_whose_catalog_was_lost_is_published_anew(tmp_path: Path) -> None:
+    with open_workshop(tmp_path) as workshop:
+        landed(workshop, 1)
+        workshop.publish()
+    for file in tmp_path.rglob("meta.sqlite*"):
+        file.unlink()
+
+    with open_workshop(tmp_path) as anew:
+        anew.catalog.pipelines.declare(PIPELINE, CursorKind.MONOTONIC, T0)
+        step = SchemaStep(
+            table=ORDERS, based_on=0, change_kind="create", after=schema_text(SCHEMA), primary_key=("id",)
+        )
+        anew.catalog.schemas.record(step, PIPELINE, T0 + timedelta(days=1))
+        anew.plans = iter(range(1000, 2000))
+        landed(anew, 2)
+        anew.publish()
+
+        assert ids(anew) == [2]
 
 
 def test_stock_duckdb_reads_the_store_from_any_folder(workshop: Workshop, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.store.random_rows import LEAVES
-from tests.store.workshop import Workshop, open_workshop
+from tests.store.workshop import T0, Workshop, open_workshop
 
 from hakiri.store.errors import UnknownSchemaVersion
 from hakiri.store.fitting import fitted
@@ -42,7 +42,7 @@ def types_of(workshop: Workshop, view: str = "orders") -> dict[str, str]:
 GOLDEN = """\
 -- views/orders.sql: made by Hakiri from its catalog, form 1; written anew at every commit
 -- Catalog schema fingerprint: {fingerprint} (rev 2)
--- Committed chunks: rev 12, below "/data/it's"
+-- Committed chunks: rev 12 since 2026-05-11T08:00:00.123456+00:00, below "/data/it's"
 CREATE OR REPLACE VIEW "orders" AS
 WITH all_rows AS (
   SELECT -- schema version 1
@@ -83,6 +83,7 @@ def test_the_text_of_a_view_says_what_it_shows() -> None:
         primary_key=("id",),
         schemas={1: pa.schema([("id", pa.int32()), ("name", pa.string())]), 2: new},
         revision=12,
+        since=T0,
         root="/data/it's",
         files={2: ("/data/it's/c.parquet",), 1: ("/data/it's/a.parquet", "/data/it's/b.parquet")},
         quarantine=("/data/it's/q.parquet",),
@@ -93,7 +94,13 @@ def test_the_text_of_a_view_says_what_it_shows() -> None:
 
 def test_files_of_a_version_that_nobody_knows_are_refused() -> None:
     state = TableState(
-        table="orders", primary_key=(), schemas={1: SCHEMA}, revision=1, root="/", files={4: ("/a",)}
+        table="orders",
+        primary_key=(),
+        schemas={1: SCHEMA},
+        revision=1,
+        since=T0,
+        root="/",
+        files={4: ("/a",)},
     )
 
     with pytest.raises(UnknownSchemaVersion, match="has files of schema version 4"):

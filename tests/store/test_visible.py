@@ -23,6 +23,7 @@ def landed(chunk: int, **said: object) -> Landed:
     values = {
         "pipeline": PIPELINE,
         "superseded_by": None,
+        "successors": 1,
         "seq": chunk,
         "schema_version": 1,
         "files": (f"{chunk}.parquet",),
@@ -55,15 +56,58 @@ def test_the_newest_that_landed_of_a_chunk_planned_anew_again_and_again_is_seen(
     assert seen(*chunks, landed(3)) == [3]
 
 
+@pytest.mark.spec("HP-142")
+def test_without_a_key_chunks_are_seen_until_all_in_their_place_landed() -> None:
+    old = [landed(1, superseded_by=5, successors=3), landed(2, superseded_by=5, successors=3)]
+    new = [landed(3), landed(4), landed(5)]
+
+    for some in ([], new[:1], new[1:], new[::2]):
+        assert seen(*old, *some) == [1, 2]
+    assert seen(*old, *new) == [3, 4, 5]
+
+
+@pytest.mark.spec("HP-142")
+def test_the_newest_generation_that_is_whole_is_seen() -> None:
+    first = landed(1, superseded_by=3, successors=2)
+    second = [landed(2, superseded_by=5, successors=2), landed(3, superseded_by=5, successors=2)]
+
+    assert seen(first, *second) == [2, 3]
+    assert seen(first, *second, landed(5)) == [2, 3]
+    assert seen(first, *second, landed(4), landed(5)) == [4, 5]
+
+
+def test_what_takes_the_place_of_a_part_waits_with_the_other_parts() -> None:
+    first, part = landed(1, superseded_by=3, successors=2), landed(2, superseded_by=4)
+
+    assert seen(first, part) == [1]
+    assert seen(first, part, landed(4)) == [1]
+    assert seen(first, part, landed(3)) == [2, 3]
+    assert seen(first, part, landed(3), landed(4)) == [3, 4]
+
+
+def test_a_pass_is_seen_until_all_that_was_planned_in_its_place_landed() -> None:
+    old = [landed(n, pass_number=1, pass_size=2, superseded_by=4, successors=2) for n in (1, 2)]
+    new = [landed(n, pass_number=2, pass_size=2) for n in (3, 4)]
+
+    assert seen(*old, new[0]) == seen(*old, new[1]) == [1, 2]
+    assert seen(*old, *new) == [3, 4]
+
+
+def test_a_pass_in_place_of_one_that_never_came_to_its_end_is_seen() -> None:
+    first = [landed(n, pass_number=1, pass_size=2, superseded_by=4, successors=2) for n in (1, 2)]
+    skipped_half = landed(3, pass_number=2, pass_size=2, superseded_by=6, successors=2)
+    third = [landed(n, pass_number=3, pass_size=2) for n in (5, 6)]
+
+    assert seen(*first, skipped_half, third[0]) == [1, 2]
+    assert seen(*first, skipped_half, *third) == [5, 6]
+
+
 def test_chunks_of_other_pipelines_have_numbers_of_their_own() -> None:
     assert seen(landed(1, superseded_by=2), landed(2, pipeline=OTHER)) == [1, 2]
 
 
 def test_a_reading_that_found_nothing_new_leaves_what_is_there() -> None:
-    chunks = [landed(1, superseded_by=2), landed(2, superseded_by=3, unchanged=True)]
-
-    assert seen(*chunks) == [1]
-    assert seen(*chunks, landed(3)) == [3]
+    assert seen(landed(1), landed(2, unchanged=True)) == [1]
     assert seen(landed(1, pass_number=1, ends_pass=True), landed(2, pass_number=2, unchanged=True)) == [1]
 
 
@@ -92,39 +136,73 @@ def test_passes_of_two_pipelines_do_not_hide_each_other() -> None:
     assert seen(mine, replace(theirs, pipeline=OTHER)) == [1, 2]
 
 
+def test_partitions_whose_passes_have_no_known_size_do_not_hide_each_other() -> None:
+    east = [landed(number, pass_number=number, ends_pass=True, stream="east") for number in (1, 3)]
+    west = landed(2, pass_number=2, ends_pass=True, stream="west")
+
+    assert seen(*east, west) == [2, 3]
+
+
+@pytest.mark.parametrize(("size", "stream"), [(None, '{"repo":"a"}'), (2, "")])
+def test_a_pass_over_all_partitions_is_one(workshop: Workshop, size: int | None, stream: str) -> None:
+    manifest = replace(MANIFEST, predicate={"partition": {"repo": "a"}}, pass_size=size)
+    workshop.catalog.pipelines.declare(PIPELINE, CursorKind.MONOTONIC, MANIFEST.ingested_at)
+    workshop.catalog.chunks.plan(
+        PIPELINE, "first", [NewChunk(table=ORDERS, predicate="{}")], MANIFEST.ingested_at
+    )
+    workshop.commit(workshop.claim(), manifest, None)
+
+    assert landed_from(workshop.chunks()[0]).stream == stream
+
+
 def test_what_is_read_outside_of_passes_is_seen_beside_them() -> None:
     assert seen(landed(1), landed(2, pass_number=1, ends_pass=True), landed(3)) == [1, 2, 3]
 
 
 @st.composite
 def histories(draw: st.DrawFn) -> list[Landed]:
-    """Chunks of one pipeline, some planned anew, some of those done, in passes or not."""
-    found = []
-    for chunk in range(1, draw(st.integers(1, 8)) + 1):
+    """Chunks of one pipeline, of which some were planned in the place of others, and some are not done."""
+    current: list[int] = []
+    found: dict[int, Landed] = {}
+    for _ in range(draw(st.integers(1, 6))):
         number = draw(st.none() | st.integers(1, 3))
-        found.append(
-            landed(
+        size = draw(st.integers(1, 3))
+        new = range(len(found) + 1, len(found) + 1 + size)
+        if number is None and current:
+            for old in draw(st.sets(st.sampled_from(current))):
+                found[old] = replace(found[old], superseded_by=ChunkId(new[-1]), successors=size)
+                current.remove(old)
+        for chunk in new:
+            found[chunk] = landed(
                 chunk,
-                superseded_by=draw(st.none() | st.integers(chunk + 1, 9)),
                 pass_number=number,
                 pass_size=None if number is None else draw(st.none() | st.integers(1, 3)),
                 ends_pass=number is not None and draw(st.booleans()),
-                unchanged=draw(st.booleans()) and draw(st.booleans()),
+                unchanged=number is not None and draw(st.booleans()) and draw(st.booleans()),
             )
-        )
-    return draw(st.permutations(found))
+        if number is None:
+            current += new
+    done = draw(st.sets(st.sampled_from(sorted(found))))
+    # Only what is done is ever planned anew.
+    return draw(
+        st.permutations([one for one in found.values() if one.chunk in done or one.superseded_by is not None])
+    )
 
 
 def model(chunks: list[Landed]) -> set[int]:
-    """The rule of tables without a key, word by word."""
-    by_chunk = {one.chunk: one for one in chunks}
-
-    def later(one: Landed) -> list[Landed]:
-        follower = by_chunk.get(one.superseded_by or ChunkId(-1))
-        return [] if follower is None else [follower, *later(follower)]
-
-    current = [one for one in chunks if not one.unchanged and all(after.unchanged for after in later(one))]
-    of_pass = {n: [one for one in current if one.pass_number == n] for n in (1, 2, 3)}
+    """The rule of tables without a key, word by word: each replacement in its turn, if it is whole."""
+    there = {int(one.chunk): one for one in chunks if one.pass_number is None}
+    replacements: dict[tuple[int, ...], set[int]] = {}
+    for one in there.values():
+        if one.superseded_by is not None:
+            new = tuple(range(one.superseded_by - one.successors + 1, one.superseded_by + 1))
+            replacements.setdefault(new, set()).add(int(one.chunk))
+    shown = set(there) - {chunk for new in replacements for chunk in new}
+    for new, old in sorted(replacements.items()):
+        if set(new) <= set(there) and old <= shown:
+            shown = shown - old | set(new)
+    brought = [one for one in chunks if one.pass_number is not None and not one.unchanged]
+    of_pass = {n: [one for one in brought if one.pass_number == n] for n in (1, 2, 3)}
     begun = [n for n, members in of_pass.items() if members]
     complete = [
         n
@@ -132,8 +210,8 @@ def model(chunks: list[Landed]) -> set[int]:
         if any(one.ends_pass for one in of_pass[n])
         or any(one.pass_size == len(of_pass[n]) for one in of_pass[n])
     ]
-    shown = max(complete) if complete else max(begun, default=None)
-    return {int(one.chunk) for one in current if one.pass_number in (None, shown)}
+    newest = max(complete) if complete else max(begun, default=None)
+    return shown | {int(one.chunk) for one in brought if one.pass_number == newest}
 
 
 @given(chunks=histories())

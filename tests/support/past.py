@@ -92,6 +92,7 @@ class Past(Scene):
         schema: pa.Schema = ORDERS,
         kind: CursorKind = CursorKind.MONOTONIC,
         stream: str | None = None,
+        primary_key: tuple[str, ...] = ("id",),
     ) -> None:
         """The table of the pipeline has a schema, and the history of one stream of it is planned."""
         spec = self.project.pipeline(name)
@@ -104,7 +105,7 @@ class Past(Scene):
                 based_on=0,
                 change_kind="create",
                 after=schema_text(schema),
-                primary_key=("id",),
+                primary_key=primary_key,
             )
             self.catalog.schemas.record(step, pipeline_id, self.at)
         chunks = [NewChunk(table=table, predicate=piece.text()) for piece in pieces]

@@ -81,9 +81,9 @@ def follow_up_planned_again() -> None:
     """Whoever comes to planning what follows a chunk plans it, whether somebody did or not."""
     plan, numbers = SqlChunks.plan, count(1)
 
-    def plan_anyway(self: SqlChunks, pipeline: Any, name: str, *given: Any) -> int:
-        is_follow_up = name.startswith("after-")
-        return plan(self, pipeline, f"{name} {self!r} {next(numbers)}" if is_follow_up else name, *given)
+    def plan_anyway(self: SqlChunks, pipeline: Any, name: str, *given: Any, **more: Any) -> int:
+        own = f"{name} {self!r} {next(numbers)}" if name.startswith("after-") else name
+        return plan(self, pipeline, own, *given, **more)
 
     SqlChunks.plan = plan_anyway  # type: ignore[method-assign]
 
@@ -91,7 +91,7 @@ def follow_up_planned_again() -> None:
 def views_left_to_the_next_commit() -> None:
     """A run may end before its views are there, and nobody comes back for them."""
     Publishing.wait = lambda _: None  # type: ignore[method-assign]
-    needs._was_cut_off = lambda _: False  # type: ignore[assignment]
+    needs._was_cut_off = lambda *_: False  # type: ignore[assignment]
 
 
 MUTANTS: Mapping[str, Callable[[], None]] = MappingProxyType(

@@ -22,6 +22,7 @@ from hakiri.catalog.contract.schemas import SchemaStep
 from hakiri.catalog.contract.snapshots import DoomedFile, Sidecar, Snapshot
 from hakiri.catalog.errors import RunExists
 from hakiri.core.cursors import CursorKind
+from hakiri.core.grammar import Rate
 from hakiri.core.ids import (
     ChunkId,
     IndexId,
@@ -35,6 +36,7 @@ from hakiri.core.ids import (
 )
 
 NODE = NodeId("n1")
+RATE = Rate.parse("60/min")
 INDEXES = (IndexId("pk-id"), IndexId("vector-text"))
 
 
@@ -441,9 +443,10 @@ WRITES = (
         named,
         lambda catalog, name: catalog.audit.note("auto", "tidy", T0, pipeline=PipelineId(name)),
     ),
+    Write("budgets.note", named, lambda catalog, name: catalog.budgets.note(name, RATE)),
     Write(
         "budgets.take",
         named,
-        lambda catalog, name: catalog.budgets.take(name, wanted=2, per_second=1, burst=5, now=T0),
+        lambda catalog, name: catalog.budgets.take(name, wanted=2, most=5, rate=RATE, now=T0),
     ),
 )

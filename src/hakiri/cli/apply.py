@@ -40,7 +40,7 @@ def apply(
     schedule comes; without a schedule, until its source says that it has news. `hakiri run` pulls at once.
     """
     from hakiri.cli.runtime import open_ground, open_place, way_on_told
-    from hakiri.pipelines.choosing import left_alone, needs_now, retire_the_gone
+    from hakiri.pipelines.choosing import left_alone, needs_now, retire_the_gone, the_gone
 
     app = app_of(ctx)
     with (
@@ -50,6 +50,7 @@ def apply(
         project, catalog = place.project, place.catalog
         needs = needs_now(project, catalog, only=pipeline_id, env=app.env, clock=app.clock)
         working = [name for name, need in needs.items() if need.is_work]
+        gone = the_gone(project, catalog) if pipeline_id is None else []
         if working:
             from hakiri.pipelines.runtime.apply import apply_project
 
@@ -59,6 +60,8 @@ def apply(
             if pipeline_id is None:
                 retire_the_gone(project, catalog, app.clock.now())
             applied = [left_alone(catalog, spec, needs[spec.id]) for spec in place.specs]
+    for name in gone:
+        app.console.note(f"{name} left the manifest and is forgotten; its tables stay")
     return told(app, applied, as_json=as_json)
 
 

@@ -52,7 +52,10 @@ COMMANDS: Mapping[str, Entry] = MappingProxyType(
             "hakiri.cli.catalog", "Show, migrate and check the catalog, where all state is kept."
         ),
         "config": Entry("hakiri.cli.config", "Show every setting and where its value comes from."),
-        "schema": Entry("hakiri.cli.schema", "Write the JSON Schemas of the manifest files."),
+        "schema": Entry(
+            "hakiri.cli.schema",
+            "Log, accept, migrate and reconcile the columns of tables, and export JSON Schemas.",
+        ),
         "engine": Entry("hakiri.cli.engine", "Start, stop and watch the warm Spark servers of this user."),
         "doctor": Entry("hakiri.cli.doctor", "Check that everything is there and works, and say what to do."),
     }

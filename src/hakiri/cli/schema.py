@@ -12,8 +12,9 @@ from hakiri.cli.schema_migrate import migrate
 from hakiri.cli.schema_reconcile import reconcile
 
 cli = group_door(
-    "Write the JSON Schemas of the manifest files.\n\n"
-    "And see how the columns of tables changed, and decide about changes that were refused.",
+    "Log, accept, migrate and reconcile the columns of tables, and export JSON Schemas.\n\n"
+    "See how the columns of tables changed, and decide about changes that were refused. "
+    "The JSON Schemas are those of the manifest files.",
     epilog=examples(
         "hakiri schema export", "hakiri schema log orders", "hakiri schema accept --pipeline orders"
     ),

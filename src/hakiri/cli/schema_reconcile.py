@@ -83,5 +83,11 @@ def _other(app: App, text: str, project: str) -> CatalogPlace:
 
     from hakiri.catalog import catalog_place
 
-    url = text if "://" in text else f"sqlite:///{quote(str(Path(app.cwd, text)))}"
-    return catalog_place(url, project=project, base=app.cwd)
+    if "://" in text:
+        return catalog_place(text, project=project, base=app.cwd)
+    file = Path(app.cwd, text)
+    if not file.is_file():
+        raise UsageError(
+            f"there is no catalog `{text}`", hint="give `--with` the other store's `meta.sqlite`, or a URL"
+        )
+    return catalog_place(f"sqlite:///{quote(str(file))}", project=project, base=app.cwd)

@@ -14,7 +14,8 @@ from hakiri.core.cursors import CursorKind
 from hakiri.core.errors import HakiriError
 from hakiri.core.ids import PipelineId
 from hakiri.pipelines.chunks.pieces import stream_of
-from hakiri.sources.contract import Connector, Extent, Hint, Read, Table
+from hakiri.pipelines.reached import Reached
+from hakiri.sources.contract import Connector, Extent, Hint, Read, Table, Window
 from hakiri.sources.opening import open_connector
 
 if TYPE_CHECKING:
@@ -55,6 +56,11 @@ class TableLook:
     def field(self) -> str | None:
         """The column whose values cut the table, if there is one."""
         return self.cursor or self.hint.cursor_field
+
+    @property
+    def hint_in_force(self) -> Hint:
+        """What the connector declares, with the kind of cursor that the table is read by."""
+        return replace(self.hint, cursor_kind=self.kind)
 
 
 Answer = tuple[TableLook, ...] | HakiriError
@@ -147,30 +153,40 @@ def with_news(
     clock: Clock,
 ) -> set[str]:
     """Those whose source can say, at next to no cost, that it has something new, and does."""
+    return {name for name, has_news in news_of(project, specs, catalog, env, clock).items() if has_news}
+
+
+def news_of(
+    project: Project,
+    specs: Sequence[PipelineSpec],
+    catalog: Catalog,
+    env: Mapping[str, str],
+    clock: Clock,
+) -> dict[str, bool | None]:
+    """Whether sources can say, at next to no cost, that they have news; None for one that is out of reach."""
 
     def ask(spec: PipelineSpec) -> bool:
         with open_connector(spec, project, env, clock) as connector:
             return any(_has_news(connector, spec, table, catalog) for table in spec.tables)
 
     answers = _all_asked(specs, ask)
-    return {spec.id for spec in specs if answers.get(spec.id) is True}
+    return {spec.id: answers.get(spec.id) for spec in specs}
 
 
 def _has_news(connector: Connector, spec: PipelineSpec, table: TableSpec, catalog: Catalog) -> bool:
-    store = spec.store_name(table)
-    for cursor in catalog.cursors.all(PipelineId(spec.id)):
-        name, partition = stream_of(cursor.table)
-        place = json.loads(cursor.value)
-        if name == store and place:
-            read = Read(
-                table=spec.source_name(table),
-                cursor=place,
-                incremental=spec.cursor_of(table),
-                partition=partition,
-            )
-            if connector.has_news(read):
-                return True
-    return False
+    pipeline, store = PipelineId(spec.id), spec.store_name(table)
+    name, column = spec.source_name(table), spec.cursor_of(table)
+    kept = {cursor.table: json.loads(cursor.value) for cursor in catalog.cursors.all(pipeline)}
+    reads = [
+        Read(table=name, cursor=place, incremental=column, partition=stream_of(stream)[1])
+        for stream, place in kept.items()
+        if stream_of(stream)[0] == store and place
+    ]
+    if column is not None and not any(stream_of(stream)[0] == store for stream in kept):
+        # No row has come behind the history yet, or none at all: the next read is that of its open end.
+        edge = Reached(catalog=catalog, pipeline=pipeline).edge(store, {})
+        reads.append(Read(table=name, incremental=column, window=Window(field=column, since=edge)))
+    return any(connector.has_news(read) for read in reads)
 
 
 def _asked(

@@ -43,16 +43,18 @@ def needs_now(
     """What is to be done about every pipeline, or one, by id.
 
     Sources of pipelines that are up to date and have no schedule are asked whether they have news: there is
-    no other sign that something is to be pulled.
+    no other sign that something is to be pulled. One that is out of reach is run: that tells what is wrong,
+    and nobody takes its pipeline for up to date.
     """
     now = clock.now()
     specs = chosen_specs(project, only)
     needs = {spec.id: need_of(catalog, spec, project.root, now) for spec in specs}
     quiet = [spec for spec in specs if needs[spec.id] is Need.NOTHING and spec.schedule is None]
     if quiet:
-        from hakiri.pipelines.asking import with_news
+        from hakiri.pipelines.asking import news_of
 
-        needs |= dict.fromkeys(with_news(project, quiet, catalog, env, clock), Need.NEWS)
+        news = news_of(project, quiet, catalog, env, clock)
+        needs |= {name: Need.NEWS for name, has_news in news.items() if has_news is not False}
     return needs
 
 
@@ -65,9 +67,17 @@ def left_alone(catalog: Catalog, spec: PipelineSpec, need: Need) -> Applied:
     return Applied(pipeline=spec.id, need=need)
 
 
+def the_gone(project: Project, catalog: Catalog) -> list[PipelineId]:
+    """Pipelines that were applied and have left the manifest since, as long as nobody has noted it."""
+    known = {spec.id for spec in project.pipelines}
+    return [
+        applied.pipeline
+        for applied in catalog.pipelines.all_applied()
+        if applied.pipeline not in known and applied.retired_at is None
+    ]
+
+
 def retire_the_gone(project: Project, catalog: Catalog, now: datetime) -> None:
     """Note which pipelines left the manifest. Their tables and their history stay."""
-    known = {spec.id for spec in project.pipelines}
-    for applied in catalog.pipelines.all_applied():
-        if applied.pipeline not in known and applied.retired_at is None:
-            catalog.pipelines.retire(applied.pipeline, now)
+    for pipeline in the_gone(project, catalog):
+        catalog.pipelines.retire(pipeline, now)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hakiri.core.errors import ExitCode, HakiriError, Place
+from hakiri.pipelines.evolution.errors import SchemaIncompatible
 
 
 class NoSuchStoreTable(HakiriError):
@@ -96,10 +97,13 @@ class WaitsForDecision(HakiriError):
 
     def __init__(self, pipeline: str, kind: str, message: str) -> None:
         self.pipeline, self.kind = pipeline, kind
-        super().__init__(
-            f"pipeline `{pipeline}` failed and waits for a decision: {message}",
-            hint=f"`hakiri retry {pipeline}` to try again, `hakiri skip {pipeline}` to leave out what failed",
-        )
+        ways_on = f"`hakiri retry {pipeline}` to try again, `hakiri skip {pipeline}` to leave out what failed"
+        if kind == SchemaIncompatible.code:
+            ways_on = (
+                f"`hakiri schema accept --pipeline {pipeline}` lets it through, `hakiri schema migrate` is "
+                f"for another key; or mend it, and `hakiri retry {pipeline}`"
+            )
+        super().__init__(f"pipeline `{pipeline}` failed and waits for a decision: {message}", hint=ways_on)
 
 
 class LeaseHeldElsewhere(HakiriError):

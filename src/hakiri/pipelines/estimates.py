@@ -11,7 +11,7 @@ from math import ceil
 from hakiri.pipelines.chunks.bounds import axis_of
 from hakiri.pipelines.chunks.knobs import Knobs
 from hakiri.pipelines.chunks.pieces import Piece, PieceKind
-from hakiri.pipelines.chunks.planning import TableFacts, plan_table
+from hakiri.pipelines.chunks.planning import TableFacts, plan_earlier, plan_table
 from hakiri.sources.contract import Bound, Cursor, Window
 
 
@@ -21,6 +21,7 @@ class StreamState:
 
     - `is_planned`: its history was cut into chunks already, of which `left` are not done.
     - `cursor`: the place after which it goes on, and `edge`: the value from which it does while it has none.
+    - `begins`: where its history begins, if the manifest lets it begin earlier by now.
     """
 
     partitions: Sequence[Mapping[str, str]] = ({},)
@@ -28,6 +29,7 @@ class StreamState:
     left: tuple[Piece, ...] = ()
     cursor: Cursor | None = None
     edge: Bound | None = None
+    begins: Bound | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +82,10 @@ class _Part:
 def _stream_to_come(
     facts: TableFacts, knobs: Knobs, stream: StreamState, *, pulls_news: bool, now: datetime
 ) -> _Part:
-    whole = plan_table(replace(facts, partitions=stream.partitions), knobs, now)
-    left = stream.left
+    own = replace(facts, partitions=stream.partitions)
+    whole = plan_table(own, knobs, now)
+    earlier = () if stream.begins is None else plan_earlier(own, knobs, now, begins=stream.begins)
+    left = (*stream.left, *earlier)
     if not stream.is_planned:
         return _Part(unread=whole, chunks=len(whole))
     if not facts.is_pass:

@@ -97,7 +97,8 @@ class ChunkCommitted:
     """A chunk is done: the catalog says so.
 
     `seconds` is what the winning attempt took, `wait_seconds` the part of it that was waiting. `eta_seconds`
-    is when the rest of the pipeline's chunks will be done, if that can be said yet.
+    is when the rest of the pipeline's chunks will be done, if that can be said yet. `reason` is why it read
+    what was read before, if it did.
     """
 
     pipeline: PipelineId
@@ -112,6 +113,7 @@ class ChunkCommitted:
     wait_seconds: float
     predicate: str
     eta_seconds: float | None
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from hakiri.pipelines.chunks.planning import TableFacts
 from hakiri.pipelines.deciding import decided
 from hakiri.pipelines.estimates import to_come
 from hakiri.pipelines.evolution import incoming_shape, shape_of
+from hakiri.pipelines.evolution.decide import refusal
 from hakiri.pipelines.needs import Need
 from hakiri.pipelines.plan import PlannedTable
 from hakiri.pipelines.soundness import check_columns, check_reading, check_rules
@@ -25,6 +26,8 @@ from hakiri.pipelines.tables import with_known_columns
 from hakiri.sources.bridge.forms import spark_form
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from hakiri.catalog.contract.schemas import TableSchema
     from hakiri.manifest import PipelineSpec, Project, TableSpec
     from hakiri.pipelines.reached import Reached
@@ -65,7 +68,9 @@ class Prospecting:
                     planned = step(planned, number, look)
                 except HakiriError as error:
                     problems.append(error)
-            cautions += self._cautions(planned, number, look)
+            if planned.refused:
+                problems.append(refusal(planned.refused, planned.store, self.spec.id))
+            cautions += [*self._beside_others(planned), *self._cautions(planned, number, look)]
             tables.append(planned)
         distinct = {str(problem): problem for problem in problems}  # one thing may stop several steps
         return Prospect(
@@ -79,9 +84,7 @@ class Prospecting:
         if self.has_transform:
             return planned
         table, found, stored = self.spec.tables[number], look.table, self._stored(planned)
-        if found.is_open and stored is not None:
-            found = with_known_columns(found, shape_of(stored).schema)
-        columns = spark_form(found.schema, found.name)
+        columns = self._columns(planned, look)
         check_columns(self.spec.id, found.name, columns.names)
         evolution = decided(
             stored,
@@ -97,7 +100,7 @@ class Prospecting:
 
     def _with_rules(self, planned: PlannedTable, number: int, look: TableLook) -> PlannedTable:
         """As it is, if what is expected of its rows can be checked."""
-        columns = None if self.has_transform else spark_form(look.table.schema, look.table.name)
+        columns = None if self.has_transform else self._columns(planned, look)
         check_rules(self.project, self.spec, number, columns)
         return planned
 
@@ -111,14 +114,14 @@ class Prospecting:
     def _with_rows(self, planned: PlannedTable, number: int, look: TableLook) -> PlannedTable:
         """With the knobs in force, the chunks to run and the rows to come."""
         knobs = knobs_in_force(
-            self.spec.backfill, look.hint, table=look.table.name, partitions=len(look.partitions)
+            self.spec.backfill, look.hint_in_force, table=look.table.name, partitions=len(look.partitions)
         )
         facts = self._facts(number, look)
         is_read_on = self.reached.phase is Phase.BACKFILLING and not self.reached.chunks_left
         coming = to_come(
             facts,
             knobs,
-            self.reached.streams(facts),
+            self.reached.streams(facts, knobs.start_from.value),
             pulls_news=self.need in (Need.DUE, Need.NEWS) or is_read_on,
             now=self.now,
             rows_done=self._rows_done(look),
@@ -135,9 +138,29 @@ class Prospecting:
         is_cut = all(stream.is_planned for stream in self.reached.streams(facts))
         return [
             f"{each.message}; {each.hint}"
-            for each in warnings(planned.knobs, look.hint, facts, self.now)
+            for each in warnings(planned.knobs, look.hint_in_force, facts, self.now)
             if not is_cut or each.code not in _ABOUT_CUTTING
         ]
+
+    def _columns(self, planned: PlannedTable, look: TableLook) -> pa.Schema:
+        """The columns that come in: of an open table also those that its sample did not show."""
+        found, stored = look.table, self._stored(planned)
+        if found.is_open and stored is not None:
+            found = with_known_columns(found, shape_of(stored).schema)
+        return spark_form(found.schema, found.name)
+
+    def _beside_others(self, planned: PlannedTable) -> Iterator[str]:
+        """A warning if rows of others stay beside those to come, as when a pipeline gets another id."""
+        catalog, stored = self.reached.catalog, self._stored(planned)
+        if catalog is None or stored is None or stored.primary_key or self.need is not Need.NEW:
+            return
+        landed = catalog.chunks.landed(TableName(planned.store))
+        others = dict.fromkeys(f"`{chunk.pipeline}`" for chunk in landed if chunk.pipeline != self.spec.id)
+        if others:
+            yield (
+                f"table `{planned.store}` has no primary key, so the rows that {', '.join(others)} brought "
+                "stay beside those to come; name a key with `primary_key`, or another table with `as`"
+            )
 
     def _facts(self, number: int, look: TableLook) -> TableFacts:
         return facts_of(self.spec, self.spec.tables[number], look)

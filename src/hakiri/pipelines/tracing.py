@@ -117,6 +117,8 @@ class TelemetryListener:
         )
         if event.eta_seconds is not None:
             span.set({"hakiri.backfill.eta": round(event.eta_seconds)})
+        if event.reason is not None:
+            span.set({"hakiri.rewind.reason": event.reason})
         span.end()
         del self._runs[event.pipeline].chunks[event.chunk]
         measured = {ROWS: event.rows, BYTES: event.bytes, CHUNKS: 1, DURATIONS: event.seconds}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from hakiri.core.clock import Clock
 from hakiri.core.errors import Place
 from hakiri.core.secrets import take_secrets
-from hakiri.sources.budget import LateBudget, SharedBudget
+from hakiri.sources.budget import LateBudget, SharedBudget, Widen
 from hakiri.sources.contract import Connector, Context
 from hakiri.sources.errors import PermanentFailure
 from hakiri.sources.failures import failures_told
@@ -39,12 +39,13 @@ def open_connector(
     clock: Clock,
     *,
     wait: Callable[[float], object] | None = None,
+    widen: Widen | None = None,
 ) -> Iterator[Connector]:
     """The connector of a pipeline until the block ends, with the secrets that the pipeline names alone.
 
     Raises UnknownConnector, BrokenConnector, BadSourceConfig and MissingSecret before the source is called.
     What the block raises leaves as `failures_told` says, with every secret masked. The budget is the
-    pipeline's, else the one of the hint.
+    pipeline's, else the one of the hint; `widen` tells what of it other processes share.
     """
     name, place = spec.source.connector, project.place_of(spec.id)
     kind, config = declared_connector(
@@ -59,15 +60,16 @@ def open_connector(
         clock=clock,
         wait=wait if wait is not None else threading.Event().wait,
     )
-    with failures_told(kind, name, project.root, place, secrets.values()):
-        connector = kind(config, context)
-        try:
-            rate = spec.backfill.rate_budget or _hinted_rate(connector, spec)
-            if rate is not None:
-                budget.shared = SharedBudget(rate, clock)
-            yield connector
-        finally:
-            connector.close()
+    with (
+        failures_told(kind, name, project.root, place, secrets.values()),
+        closing(budget),
+        closing(kind(config, context)) as connector,
+    ):
+        rate = spec.backfill.rate_budget or _hinted_rate(connector, spec)
+        wider = widen(rate) if widen is not None else None
+        if rate is not None:
+            budget.shared = SharedBudget(rate, clock, wider)
+        yield connector
 
 
 def _hinted_rate(connector: Connector, spec: PipelineSpec) -> Rate | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hakiri.core.clock import Clock
 from hakiri.core.errors import Place
 from hakiri.sources.bridge.task import SourceTask
-from hakiri.sources.budget import LateBudget, SharedBudget
+from hakiri.sources.budget import LateBudget, SharedBudget, Widen
 from hakiri.sources.contract import Connector, Table
 from hakiri.sources.desk import Desk
 from hakiri.sources.errors import ReadFailed
@@ -47,13 +47,14 @@ def open_source(
     env: Mapping[str, str],
     clock: Clock,
     advertised: str | None = None,
+    widen: Widen | None = None,
 ) -> Iterator[OpenSource]:
     """The source of a pipeline, until the block ends; see `open_connector` for what it raises.
 
     `advertised` is the host at which tasks on other machines reach this process; None where they run on this
-    one.
+    one. `widen` tells what of the budget other processes share.
     """
-    with open_connector(spec, project, env, clock) as connector:
+    with open_connector(spec, project, env, clock, widen=widen) as connector:
         budget = connector.context.budget
         shared = budget.shared if isinstance(budget, LateBudget) else None
         budgets = {spec.id: shared} if shared is not None else {}

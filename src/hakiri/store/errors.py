@@ -95,5 +95,5 @@ class ViewNotMade(StoreError):
         self.table, self.why = table, why
         super().__init__(
             f"the view of table `{table}` cannot be made: {why}",
-            hint="put the file back, or read its chunk again with `hakiri backfill rewind`",
+            hint="put the file back; without a key its chunk can be read again: `hakiri backfill rewind`",
         )

@@ -64,6 +64,7 @@ class Publisher:
             schema=schema_from(schema.arrow_schema),
             schema_version=schema.version,
             revision=revision,
+            since=schema.created_at,
             root=str(self._layout.root),
         )
         self._heads[schema.table] = (schema.version, revision, text.encode())

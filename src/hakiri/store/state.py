@@ -40,8 +40,9 @@ class LandedChunks:
         for chunk in self._chunks(table, page):
             key = (chunk.pipeline, chunk.chunk, chunk.winning_attempt)
             known = before.get(key) or landed_from(chunk)
-            is_same = known.superseded_by == chunk.superseded_by
-            now[key] = known if is_same else replace(known, superseded_by=chunk.superseded_by)
+            if known.superseded_by != chunk.superseded_by:
+                known = replace(known, superseded_by=chunk.superseded_by, successors=chunk.successors or 1)
+            now[key] = known
         self._known[table] = now
         return list(now.values())
 
@@ -74,6 +75,7 @@ def table_state(
         primary_key=schema.primary_key,
         schemas={step.version: schema_from(step.after) for step in log if step.version <= schema.version},
         revision=revision,
+        since=schema.created_at,
         root=root,
         files={version: tuple(paths) for version, paths in files.items() if paths},
         quarantine=tuple(f"{root}/{path}" for one in aside for path in one.quarantine),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 import pyarrow as pa
 
@@ -22,13 +23,15 @@ class TableState:
     """A table at one moment: all that its view is made of.
 
     `schemas` holds every version from 1 on; the highest is the current one. `files` are absolute paths by
-    the schema version they were written in. `revision` is the catalog's version of what landed in the table.
+    the schema version they were written in. `revision` is the catalog's version of what landed in the table,
+    and `since` when it got to know the table: another catalog may come to the same number.
     """
 
     table: str
     primary_key: tuple[str, ...]
     schemas: Mapping[int, pa.Schema]
     revision: int
+    since: datetime
     root: str
     files: Mapping[int, tuple[str, ...]]
     quarantine: tuple[str, ...] = ()
@@ -42,12 +45,14 @@ class TableState:
         return self.schemas[self.schema_version]
 
 
-def header(*, table: str, schema: pa.Schema, schema_version: int, revision: int, root: str) -> str:
+def header(
+    *, table: str, schema: pa.Schema, schema_version: int, revision: int, since: datetime, root: str
+) -> str:
     """The first lines of a view's text: equal exactly when there is nothing to write anew."""
     return (
         f"-- views/{table}.sql: made by Hakiri from its catalog, form {FORM}; written anew at every commit\n"
         f"-- Catalog schema fingerprint: {fingerprint(schema)} (rev {schema_version})\n"
-        f"-- Committed chunks: rev {revision}, below {json.dumps(root)}\n"
+        f"-- Committed chunks: rev {revision} since {since.isoformat()}, below {json.dumps(root)}\n"
     )
 
 
@@ -63,6 +68,7 @@ def view_sql(state: TableState) -> str:
         schema=state.schema,
         schema_version=state.schema_version,
         revision=state.revision,
+        since=state.since,
         root=state.root,
     )
     return head + _table_view(state) + (_quarantine_view(state) if state.quarantine else "")

@@ -1,9 +1,11 @@
 """Which of the chunks that ever landed a reader sees. Pure.
 
 - With a primary key all of them: the newest row of a key wins, so what was read again hides what it replaces.
-- Without one, a chunk that was read again is hidden by whatever landed in its place.
+- Without one, chunks that were read again are seen until all that was planned in their place has landed.
+  From that moment on these are seen instead, all at once, so that no row is there twice and none is missing.
 - Full re-reads come in passes. Without a primary key only the newest pass that is complete is seen; until
-  there is one, the newest that has begun.
+  there is one, the newest that has begun. What was planned in place of a pass is a newer pass. Where the
+  size of a pass is not known before, every partition has passes of its own.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hakiri.catalog.contract.chunks import Chunk
+from hakiri.core.canonical import canonical_json
 from hakiri.core.ids import ChunkId, PipelineId
 from hakiri.store.errors import UnreadableManifest
 from hakiri.store.manifests import AttemptManifest
@@ -22,12 +25,15 @@ from hakiri.store.manifests import AttemptManifest
 class Landed:
     """A chunk that was done once, as far as readers need to know it.
 
-    `superseded_by` is the chunk that was planned in its place, if one was. Files are paths below the root.
+    `superseded_by` is the last of the chunks that were planned in its place, if any were, and `successors`
+    how many these are: their ids follow each other. `stream` is what the passes of a pipeline that it
+    belongs to are of: the partition, or nothing for passes over all of them. Files are paths below the root.
     """
 
     pipeline: PipelineId
     chunk: ChunkId
     superseded_by: ChunkId | None
+    successors: int
     seq: int
     schema_version: int
     files: tuple[str, ...]
@@ -36,6 +42,20 @@ class Landed:
     pass_size: int | None = None
     ends_pass: bool = False
     unchanged: bool = False
+    stream: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Replacement:
+    """Chunks of a pipeline that were planned together in the place of others, by the first and last id."""
+
+    pipeline: PipelineId
+    first: int
+    last: int
+
+    @property
+    def places(self) -> set[tuple[PipelineId, ChunkId]]:
+        return {(self.pipeline, ChunkId(chunk)) for chunk in range(self.first, self.last + 1)}
 
 
 def landed_from(chunk: Chunk) -> Landed:
@@ -44,10 +64,12 @@ def landed_from(chunk: Chunk) -> Landed:
         raise UnreadableManifest(f"chunk {chunk.chunk} of pipeline `{chunk.pipeline}` landed without one")
     manifest = AttemptManifest.parse(chunk.manifest)
     place = manifest.place
+    partition = manifest.predicate.get("partition") if manifest.pass_size is None else None
     return Landed(
         pipeline=chunk.pipeline,
         chunk=chunk.chunk,
         superseded_by=chunk.superseded_by,
+        successors=chunk.successors or 1,
         seq=manifest.seq,
         schema_version=manifest.schema_version,
         files=tuple(f"{place}/{file.name}" for file in manifest.files),
@@ -56,41 +78,59 @@ def landed_from(chunk: Chunk) -> Landed:
         pass_size=manifest.pass_size,
         ends_pass=manifest.ends_pass,
         unchanged=manifest.unchanged,
+        stream=canonical_json(partition) if partition else "",
     )
 
 
 def visible(landed: Iterable[Landed], *, has_key: bool) -> tuple[Landed, ...]:
     """Those whose files a reader reads, by the number of their claim."""
     every = list(landed)
-    brought = [one for one in every if not one.unchanged]
-    seen = brought if has_key else _of_newest_passes(_not_replaced(brought, every))
-    return tuple(sorted(seen, key=lambda one: (one.seq, one.pipeline, one.chunk)))
+    seen = every if has_key else [*_in_force(every), *_of_newest_passes(every)]
+    brought = (one for one in seen if not one.unchanged)
+    return tuple(sorted(brought, key=lambda one: (one.seq, one.pipeline, one.chunk)))
 
 
-def _not_replaced(brought: list[Landed], every: list[Landed]) -> list[Landed]:
-    """Those in whose place nothing landed yet, however often they were planned anew."""
-    by_id = {(one.pipeline, one.chunk): one for one in every}
+def _in_force(every: list[Landed]) -> list[Landed]:
+    """Those outside of passes that nothing has replaced, and that wait for no others to replace anything.
 
-    def is_replaced(one: Landed) -> bool:
-        later = by_id.get((one.pipeline, one.superseded_by or one.chunk))
-        while later is not None and later is not one and later.unchanged:
-            one, later = later, by_id.get((later.pipeline, later.superseded_by or later.chunk))
-        return later is not None and later is not one
+    A replacement is in force when all of it has landed, and all that it replaces was in force before: what
+    takes the place of one part of a replacement that is not whole yet waits as that part does.
+    """
+    chunks = {(one.pipeline, one.chunk): one for one in every if one.pass_number is None}
+    replaced: dict[_Replacement, list[Landed]] = defaultdict(list)
+    for one in chunks.values():
+        if (replacement := _replacement_of(one)) is not None:
+            replaced[replacement].append(one)
+    part_of = {place: replacement for replacement in replaced for place in replacement.places}
+    in_force: set[_Replacement] = set()
+    # By their ids: what a replacement replaces was planned before it.
+    for replacement, old in sorted(replaced.items(), key=lambda item: (item[0].pipeline, item[0].last)):
+        before = {part_of[one.pipeline, one.chunk] for one in old if (one.pipeline, one.chunk) in part_of}
+        if chunks.keys() >= replacement.places and in_force >= before:
+            in_force.add(replacement)
+    return [
+        one
+        for place, one in chunks.items()
+        if (place not in part_of or part_of[place] in in_force) and _replacement_of(one) not in in_force
+    ]
 
-    return [one for one in brought if not is_replaced(one)]
+
+def _replacement_of(one: Landed) -> _Replacement | None:
+    """What was planned in the place of a chunk."""
+    if one.superseded_by is None:
+        return None
+    return _Replacement(one.pipeline, one.superseded_by - one.successors + 1, one.superseded_by)
 
 
-def _of_newest_passes(landed: list[Landed]) -> list[Landed]:
-    passes: dict[PipelineId, dict[int, list[Landed]]] = defaultdict(lambda: defaultdict(list))
+def _of_newest_passes(every: list[Landed]) -> list[Landed]:
+    passes: dict[tuple[PipelineId, str], dict[int, list[Landed]]] = defaultdict(lambda: defaultdict(list))
     seen = []
-    for one in landed:
-        if one.pass_number is None:
-            seen.append(one)
-        else:
-            passes[one.pipeline][one.pass_number].append(one)
-    for of_pipeline in passes.values():
-        complete = [number for number, chunks in of_pipeline.items() if _is_complete(chunks)]
-        seen += of_pipeline[max(complete or of_pipeline)]
+    for one in every:
+        if one.pass_number is not None and not one.unchanged:
+            passes[one.pipeline, one.stream][one.pass_number].append(one)
+    for of_stream in passes.values():
+        complete = [number for number, chunks in of_stream.items() if _is_complete(chunks)]
+        seen += of_stream[max(complete or of_stream)]
     return seen
 
 

@@ -91,6 +91,7 @@ UPDATE pipeline_chunks SET predicate = '9' WHERE chunk_id = 1;
 UPDATE pipeline_chunks SET table_name = 'u' WHERE chunk_id = 1;
 UPDATE pipeline_chunks SET chunk_id = 9 WHERE chunk_id = 1;
 UPDATE pipeline_chunks SET pipeline_id = 'q' WHERE chunk_id = 1;
+UPDATE pipeline_chunks SET reread = '{}' WHERE chunk_id = 1;
 
 -- pipeline_chunks_kept --
 DELETE FROM pipeline_chunks WHERE chunk_id = 1;
@@ -168,8 +169,11 @@ DELETE FROM audit WHERE number = 2;
 DELETE FROM audit;
 
 -- budget_forward --
-UPDATE budget SET filled_at = '2026-05-11 11:59Z' WHERE name = 'github';
-UPDATE budget SET filled_at = NULL WHERE name = 'github';
+UPDATE budget SET granted = 0, marks = '[]' WHERE name = 'github';
+UPDATE budget SET granted = 2, marks = '[["2026-05-11T13:00:00+00:00", 2]]' WHERE name = 'github';
+UPDATE budget SET marks = '[["2026-05-11T11:00:00+00:00", 3]]' WHERE name = 'github';
+UPDATE budget SET granted = NULL WHERE name = 'github';
+UPDATE budget SET marks = NULL WHERE name = 'github';
 UPDATE budget SET name = 'another' WHERE name = 'github';
 
 -- budget_kept --

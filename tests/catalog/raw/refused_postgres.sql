@@ -37,8 +37,8 @@ INSERT INTO lineage VALUES ('child', 'parent', 'chunk', '', 'x', '2026-05-11 13:
 TRUNCATE audit;
 
 -- budget_forward --
-INSERT INTO budget VALUES ('github', 9, '2026-05-11 11:00Z')
-    ON CONFLICT (name) DO UPDATE SET filled_at = excluded.filled_at;
+INSERT INTO budget VALUES ('github', NULL, 0, '[]')
+    ON CONFLICT (name) DO UPDATE SET granted = excluded.granted, marks = excluded.marks;
 
 -- budget_kept --
 TRUNCATE budget;

@@ -80,8 +80,8 @@ UPDATE OR REPLACE audit SET number = 1 WHERE number = 2;
 UPDATE OR REPLACE budget SET name = 'shopify' WHERE name = 'github';
 
 -- budget_again --
-REPLACE INTO budget VALUES ('github', 9000000, '2026-05-11 13:00Z');
-INSERT INTO budget VALUES ('github', 9000000, '2026-05-11 13:00Z') ON CONFLICT DO UPDATE SET level = 9000000;
+REPLACE INTO budget VALUES ('github', '60/min', 0, '[]');
+INSERT INTO budget VALUES ('github', '60/min', 0, '[]') ON CONFLICT DO UPDATE SET granted = 0, marks = '[]';
 
 -- snapshot_again --
 REPLACE INTO snapshot VALUES ('s1', 't', '2026-05-11 12:00Z', '[]', 2, '["pk"]', NULL, 4, '', 5, '2026-05-11 12:00Z');

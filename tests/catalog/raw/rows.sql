@@ -50,7 +50,8 @@ INSERT INTO lineage VALUES ('child', 'parent', 'chunk', '7', 'why', '2026-05-11 
 INSERT INTO audit VALUES (1, '2026-05-11 12:00Z', 'operator:ada', 'cursor', 'p', 't', '1', '2', 'late rows'),
                          (2, '2026-05-11 12:00Z', 'auto', 'retry', NULL, NULL, NULL, NULL, NULL);
 
-INSERT INTO budget VALUES ('github', 1500000, '2026-05-11 12:00Z'), ('shopify', 0, '2026-05-11 12:00Z');
+INSERT INTO budget VALUES ('github', '60/min', 3, '[["2026-05-11T12:00:00+00:00", 3]]'),
+                          ('shopify', NULL, 0, '[]');
 
 INSERT INTO sidecar VALUES ('s1', 'pk', 'sha256:1', 1, '2026-05-11 12:00Z'),
                            ('s2', 'pk', 'sha256:2', 2, '2026-05-11 12:00Z');

@@ -24,9 +24,13 @@ INSERT INTO audit VALUES (3, '2026-05-11 12:00Z', 'ada', 'skip', NULL, NULL, NUL
 INSERT INTO audit VALUES (3, '2026-05-11 12:00Z', NULL, 'skip', NULL, NULL, NULL, NULL, NULL);
 
 -- budget --
-UPDATE budget SET level = -1 WHERE name = 'github';
-INSERT INTO budget VALUES ('new', NULL, '2026-05-11 12:00Z');
-INSERT INTO budget VALUES (NULL, 0, '2026-05-11 12:00Z');
+UPDATE budget SET granted = 4 WHERE name = 'github';
+UPDATE budget SET granted = 4, marks = '[["2026-05-11T12:00:00+00:00", 3]]' WHERE name = 'github';
+UPDATE budget SET granted = 4, marks = '[[' WHERE name = 'github';
+INSERT INTO budget VALUES ('new', NULL, -1, '[["2026-05-11T12:00:00+00:00", -1]]');
+INSERT INTO budget VALUES ('new', NULL, NULL, '[]');
+INSERT INTO budget VALUES ('new', NULL, 0, NULL);
+INSERT INTO budget VALUES (NULL, NULL, 0, '[]');
 
 -- snapshot --
 INSERT INTO snapshot VALUES ('s2', 'v', '2026-05-11 12:00Z', '[]', 1, '[', NULL, 0, '', 1, '2026-05-11 12:00Z');
@@ -44,6 +48,7 @@ UPDATE pipeline_chunks SET status = 'done' WHERE chunk_id = 1;
 UPDATE pipeline_chunks SET status = 'asleep' WHERE chunk_id = 1;
 UPDATE pipeline_chunks SET holder_node = 'b', leased_until = '2026-05-11 13:00Z' WHERE chunk_id = 1;
 UPDATE pipeline_chunks SET leased_until = NULL WHERE chunk_id = 2;
+UPDATE pipeline_chunks SET successors = 0 WHERE chunk_id = 1;
 INSERT INTO pipeline_chunks (pipeline_id, chunk_id, table_name, predicate, status) VALUES ('p', 3, 't', '3', 'pending');
 
 -- pipeline_lease --

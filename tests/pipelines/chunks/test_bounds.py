@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hakiri.core.grammar import Duration
-from hakiri.pipelines.chunks.bounds import MOMENTS, Axis, Grain, axis_of, lowered
+from hakiri.pipelines.chunks.bounds import MOMENTS, Axis, Grain, axis_of, just_above, lowered
 from hakiri.pipelines.chunks.errors import LagMisfit, RangeMisfit
 
 LOCAL = Axis(grain=Grain.LOCAL_MOMENT)
@@ -155,3 +155,17 @@ def test_a_lag_of_another_kind_is_refused(bound: int | str, lag: int | str, prob
     assert refused.value.hint == (
         'write a length of time like `"2h"` for dates and times, or a number like `1000` for ids'
     )
+
+
+@pytest.mark.parametrize(
+    ("bound", "above"),
+    [
+        (41, 42),
+        ("2024-02-28", "2024-02-29"),
+        ("2024-01-01T00:00:00Z", "2024-01-01T00:00:00.000001Z"),
+        ("2024-01-01 08:00:00", "2024-01-01 08:00:00.000001"),
+        ("not a time", None),
+    ],
+)
+def test_just_above_a_value_is_the_next_that_there_can_be(bound: int | str, above: int | str | None) -> None:
+    assert just_above(bound) == above

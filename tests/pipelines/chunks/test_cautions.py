@@ -36,7 +36,8 @@ def test_a_plan_warns_of_more_chunks_at_once_than_there_are_partitions() -> None
     assert said == [
         Caution(
             CautionCode.PARALLELISM,
-            "`parallelism` is 4, but table `orders` has 3 partitions, each read chunk after chunk",
+            "`parallelism` is 4, but table `orders` has 3 partitions: "
+            "chunks of the same one will be read at the same time",
             "set `parallelism` to 3",
         )
     ]
@@ -51,7 +52,8 @@ def test_a_plan_warns_of_more_chunks_at_once_than_there_are_streams() -> None:
     assert said == [
         Caution(
             CautionCode.PARALLELISM,
-            "`parallelism` is 2, but table `orders` has 1 stream, each read chunk after chunk",
+            "`parallelism` is 2, but table `orders` has 1 stream, each read chunk after chunk: "
+            "more has no effect",
             "set `parallelism` to 1",
         )
     ]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hakiri.pipelines.chunks.joining import first_group, group_cap, next_group
+from hakiri.pipelines.chunks.joining import first_group, group_cap, in_turns, next_group
 
 
 @pytest.mark.parametrize(("cap", "size"), [(1, 1), (3, 3), (4, 4), (32, 4)])
@@ -44,3 +44,23 @@ def test_a_job_always_takes_at_least_one_chunk_and_at_most_the_cap(cap: int, too
     for seconds in took:
         size = next_group(size, seconds, cap)
         assert 1 <= size <= cap
+
+
+@pytest.mark.parametrize(
+    ("chunks", "turns"),
+    [
+        ("", []),
+        ("a", ["a"]),
+        ("abc", ["abc"]),
+        ("aab", ["ab", "a"]),
+        ("abab", ["ab", "ab"]),
+        ("a..a.", ["a...", "a"]),
+        ("...", ["..."]),
+    ],
+)
+@pytest.mark.spec("HP-109")
+def test_no_two_chunks_of_one_lane_are_in_one_job(chunks: str, turns: list[str]) -> None:
+    def lane(chunk: str) -> str | None:
+        return None if chunk == "." else chunk
+
+    assert ["".join(turn) for turn in in_turns(chunks, lane)] == turns

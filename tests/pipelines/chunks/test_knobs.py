@@ -9,7 +9,7 @@ from tests.pipelines.chunks.plans import hint_of, knobs_of
 from hakiri.core.cursors import CursorKind
 from hakiri.core.grammar import Duration, Rate
 from hakiri.pipelines.chunks.errors import UnsafeParallelism
-from hakiri.pipelines.chunks.knobs import Knob, Knobs, Origin, worker_cap
+from hakiri.pipelines.chunks.knobs import Knob, Knobs, Origin
 
 # A manifest's text for every knob, and the value that it means.
 NAMED = {
@@ -90,12 +90,3 @@ def test_one_chunk_at_once_of_a_source_of_tokens_is_fine() -> None:
     knobs = knobs_of(hint_of(CursorKind.OPAQUE_TOKEN), parallelism=1)
 
     assert knobs.parallelism == Knob(value=1, origin=Origin.MANIFEST)
-
-
-@pytest.mark.spec("HP-137")
-def test_a_worker_runs_no_more_chunks_than_the_lowest_cap_of_any_pipeline() -> None:
-    pipelines = [knobs_of(max_parallel_chunks=cap) for cap in (16, 5, 9)] + [knobs_of()]
-
-    assert worker_cap(pipelines, default=32) == 5
-    assert worker_cap([knobs_of()], default=32) == 32
-    assert worker_cap([], default=32) == 32

@@ -18,13 +18,17 @@ from hakiri.pipelines.chunks.errors import CannotRewind, RangeMisfit
 from hakiri.pipelines.chunks.pieces import Piece, PieceKind
 from hakiri.pipelines.chunks.planning import plan_table
 from hakiri.pipelines.chunks.ranges import ValueRange
-from hakiri.pipelines.chunks.rewinding import DoneChunk, Rewound, rewind
+from hakiri.pipelines.chunks.rewinding import DoneChunk, Overlay, Rewound, rewind
 from hakiri.pipelines.chunks.streaming import next_tail, open_edge
 from hakiri.sources.contract import Window
 
 
 def done(chunk: int, piece: Piece, cursor: Any = None) -> DoneChunk:
     return DoneChunk(chunk=ChunkId(chunk), piece=piece, cursor=None if cursor is None else {"f": cursor})
+
+
+def overlay(piece: Piece, *over: int) -> Overlay:
+    return Overlay(piece=piece, over=tuple(ChunkId(chunk) for chunk in over))
 
 
 def tail(after: Any, **others: Any) -> Piece:
@@ -73,14 +77,19 @@ def test_with_a_key_the_range_alone_is_read_again_beside_what_the_stream_brought
     plan = rewound(HISTORY, "320", "420", has_key=True, length=50)
 
     assert plan == Rewound(
-        supersede={}, beside=(window_piece(320, 350), window_piece(350, 400), window_piece(400, 421))
+        supersede={},
+        beside=(
+            overlay(window_piece(320, 350), 4),
+            overlay(window_piece(350, 400), 4, 5),
+            overlay(window_piece(400, 421), 5, 6),
+        ),
     )
 
 
 def test_with_a_key_nothing_is_planned_beyond_what_was_read() -> None:
     plan = rewound(HISTORY, "440", "9999", has_key=True)
 
-    assert plan == Rewound(supersede={}, beside=(window_piece(440, 451),))
+    assert plan == Rewound(supersede={}, beside=(overlay(window_piece(440, 451), 6),))
 
 
 def test_with_a_key_a_second_rewind_reads_no_row_twice() -> None:
@@ -90,7 +99,7 @@ def test_with_a_key_a_second_rewind_reads_no_row_twice() -> None:
 
     assert plan == Rewound(
         supersede={(ChunkId(7),): (window_piece(320, 350),), (ChunkId(8),): (window_piece(350, 421),)},
-        beside=(window_piece(310, 320), window_piece(421, 431)),
+        beside=(overlay(window_piece(310, 320), 4), overlay(window_piece(421, 431), 6)),
     )
 
 
@@ -156,11 +165,11 @@ def test_new_windows_in_time_are_cut_where_all_windows_are() -> None:
 
     plan = rewound(chunks, "2026-01-20", "2026-03-10", has_key=True, length=Duration.parse("P1M"))
 
-    assert plan.beside == (
+    assert [overlay.piece for overlay in plan.beside] == [
         window_piece("2026-01-20T00:00:00Z", "2026-02-01T00:00:00Z"),
         window_piece("2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z"),
         window_piece("2026-03-01T00:00:00Z", "2026-03-11T00:00:00Z"),
-    )
+    ]
 
 
 def test_a_source_that_writes_its_cursors_as_numbers_is_taken_to_be_read_until_now() -> None:
@@ -168,7 +177,7 @@ def test_a_source_that_writes_its_cursors_as_numbers_is_taken_to_be_read_until_n
 
     plan = rewound(chunks, "2026-05-10", "2026-06-30", has_key=True)
 
-    assert plan.beside == (window_piece("2026-05-10T00:00:00Z", "2026-05-12T08:14:00.000001Z"),)
+    assert plan.beside == (overlay(window_piece("2026-05-10T00:00:00Z", "2026-05-12T08:14:00.000001Z"), 1),)
 
 
 def test_a_pass_is_read_again_as_a_whole_under_the_next_number() -> None:
@@ -261,7 +270,7 @@ class Ledger:
         for old, new in plan.supersede.items():
             self.superseded |= set(old)
             again += [row for piece in new for row in self.read(piece)]
-        return again + [row for piece in plan.beside for row in self.read(piece)]
+        return again + [row for overlay in plan.beside for row in self.read(overlay.piece)]
 
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -104,10 +104,7 @@ def test_a_chunk_that_failed_before_anybody_could_say_so_is_tried_again(story: S
     assert rows_seen(story) == len(story.source.rows)
 
 
-@pytest.mark.parametrize("is_known_dead", [False, True])
-def test_views_that_a_dead_worker_left_are_mended_though_another_came_to_its_end(
-    story: Story, is_known_dead: bool
-) -> None:
+def test_views_that_a_dead_worker_left_are_mended_though_another_came_to_its_end(story: Story) -> None:
     dead, other = RunId("run-1-dead"), RunId("run-2-other")
     with story.ground() as ground:
         apply(ground)
@@ -115,8 +112,7 @@ def test_views_that_a_dead_worker_left_are_mended_though_another_came_to_its_end
         runs.start(dead, PIPELINE, NodeId("far-away"), now(), ttl=ttl)
         runs.start(other, PIPELINE, NodeId("beside"), now(), ttl=ttl)
         runs.end(other, RunOutcome(status=RunStatus.SUCCESS), now())
-        if is_known_dead:
-            runs.end(dead, RunOutcome(status=RunStatus.FAILED, error_kind=ABANDONED), now())
+        runs.end(dead, RunOutcome(status=RunStatus.FAILED, error_kind=ABANDONED), now())
     view = ground.layout.view_file(STORED)
     view.unlink()
 
@@ -125,4 +121,19 @@ def test_views_that_a_dead_worker_left_are_mended_though_another_came_to_its_end
 
     assert (need, view.exists()) == (Need.UNFINISHED, True)
     with story.ground() as ground:
-        assert apply(ground) is (Need.NOTHING if is_known_dead else Need.UNFINISHED)
+        assert apply(ground) is Need.NOTHING
+
+
+def test_a_worker_of_which_nobody_hears_again_is_looked_after_once(story: Story) -> None:
+    with story.ground() as ground:
+        apply(ground)
+        ground.catalog.runs.start(
+            RunId("run-0-unseen"), PIPELINE, NodeId("far-away"), ground.clock.now(), ttl=ground.lease
+        )
+
+    needs = []
+    for _ in range(3):
+        with story.ground() as ground:
+            needs.append(apply(ground))
+
+    assert needs == [Need.UNFINISHED, Need.NOTHING, Need.NOTHING]

@@ -19,7 +19,8 @@ REPOSITORY = "torvalds/linux"
 PIPELINE = "github-issues-historical"
 START = datetime(2010, 1, 1, tzinfo=UTC)
 AT_ONCE = (
-    "`parallelism` is 4, but table `github_issues` has 1 partition, each read chunk after chunk; "
+    "`parallelism` is 4, but table `github_issues` has 1 partition: "
+    "chunks of the same one will be read at the same time; "
     "set `parallelism` to 1"
 )
 # Without a token, as it is printed, GitHub stands no more.

@@ -20,9 +20,11 @@ from hakiri.catalog.contract.schemas import SchemaStep
 from hakiri.core.canonical import canonical_json
 from hakiri.core.clock import FixedClock
 from hakiri.core.cursors import CursorKind
+from hakiri.core.grammar import Rate
 from hakiri.core.ids import ChunkId, NodeId, PipelineId, RunId, TableName
 from hakiri.manifest import Project, load_project
 from hakiri.pipelines.applied import spec_hash
+from hakiri.pipelines.budgets import budget_name
 from hakiri.pipelines.chunks.pieces import Piece, PieceKind, stream_name
 from hakiri.sources.contract import Window
 from hakiri.store.manifests import AttemptManifest, Counts, WrittenFile
@@ -164,6 +166,12 @@ class Scene:
         lease = self.catalog.leases.current(PipelineId(pipeline))
         self.catalog.queue.commit(attempt, commit, self.at, under=lease)
         return attempt
+
+    def called(self, pipeline: str, calls: int, rate: str = "60/min") -> None:
+        """The pipeline's source is called that often."""
+        self.catalog.budgets.take(
+            budget_name(PipelineId(pipeline)), wanted=calls, most=999, rate=Rate.parse(rate), now=self.at
+        )
 
     def chunk_failed(self, pipeline: str, run: RunId, kind: str, message: str) -> None:
         attempt = self.claimed(pipeline, run)

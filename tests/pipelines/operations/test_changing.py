@@ -22,7 +22,7 @@ from tests.pipelines.operations.scenes import (
     window,
 )
 
-from hakiri.catalog.contract.chunks import ChunkAttempt, ChunkCommit, ChunkStatus
+from hakiri.catalog.contract.chunks import ChunkAttempt, ChunkCommit, ChunkStatus, Reread
 from hakiri.catalog.contract.pipelines import Decision, Phase
 from hakiri.core.canonical import canonical_json
 from hakiri.core.cursors import CursorKind
@@ -463,6 +463,8 @@ def test_with_a_key_a_range_of_the_tails_is_read_beside_them_and_noted(
     pulled = operator.rewind(scene.project.pipeline("orders"), ValueRange.parse("320", "380"), reason="why")
 
     assert pieces_of(pulled) == [(6, window(320, 381))]
+    read_by = {chunk.run for chunk in scene.chunks("orders", ChunkStatus.DONE) if chunk.chunk in (4, 5)}
+    assert pulled.chunks[0].reread == Reread(reason="why", asked_at=NOW, runs=tuple(sorted(read_by)))  # type: ignore[type-var, arg-type]
     assert pulled.kept == ()
     assert scene.statuses("orders")[6] == "pending"
     assert audited(scene, "orders") == [

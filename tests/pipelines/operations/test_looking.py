@@ -25,7 +25,8 @@ from hakiri.catalog.contract.pipelines import Decision
 from hakiri.catalog.contract.runs import RunStatus
 from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import NodeId, PipelineId
-from hakiri.manifest import load_project
+from hakiri.manifest import PipelineSpec, load_project
+from hakiri.pipelines.budgets import budget_name
 from hakiri.pipelines.operations.looking import Standing, standing_of
 
 ORDERS = PipelineId("orders")
@@ -42,6 +43,10 @@ def seen(scene: Scene, pipeline: str = "orders") -> Standing:
     """The pipeline as it stands a minute after what happened last."""
     spec = scene.project.pipeline(pipeline)
     return standing_of(scene.catalog, spec, scene.project.root, scene.at + timedelta(minutes=1), lease=TTL)
+
+
+def _orders(scene: Scene) -> tuple[PipelineSpec, Path]:
+    return scene.project.pipeline("orders"), scene.project.root
 
 
 def test_without_a_catalog_a_pipeline_is_new(tmp_path: Path) -> None:
@@ -68,6 +73,10 @@ def test_the_status_in_the_middle_of_a_backfill_has_the_shape_that_agents_know(s
         scene.did(HISTORICAL, run, rows=3400, seconds=4)
     for _ in range(2):
         scene.claimed(HISTORICAL, run)
+    scene.called(HISTORICAL, 9)
+    scene.passed(40)
+    scene.called(HISTORICAL, 52)
+    scene.passed(-30)
 
     standing = seen(scene, HISTORICAL)
 
@@ -80,8 +89,32 @@ def test_the_status_in_the_middle_of_a_backfill_has_the_shape_that_agents_know(s
         "eta_seconds": 28,
         "started_at": "2026-05-12T08:14:00Z",
         "rate_budget": "60/min",
-        "rate_budget_consumed_pct": None,
+        "rate_budget_consumed_pct": 87,
     }
+
+
+@pytest.mark.spec("HP-141")
+def test_a_budget_that_only_the_connector_knows_is_told_as_of_the_last_run(scene: Scene) -> None:
+    streaming(scene, "orders", "orders")
+    scene.called("orders", 5, rate="20/min")
+
+    now, later = seen(scene).status, standing_of(scene.catalog, *_orders(scene), NOW).status
+    scene.catalog.budgets.note(budget_name(ORDERS), None)
+    without = seen(scene).status
+
+    told = [(str(each.rate_budget), each.rate_budget_consumed_pct) for each in (now, later, without)]
+    assert told == [("20/min", 25), ("20/min", 0), ("None", None)]
+
+
+@pytest.mark.spec("HP-141")
+def test_the_budget_of_the_manifest_counts_whatever_was_called_before(scene: Scene) -> None:
+    new = seen(scene, HISTORICAL).status
+    scene.called(HISTORICAL, 30, rate="5000/h")
+
+    called = seen(scene, HISTORICAL).status
+
+    told = [(str(each.rate_budget), each.rate_budget_consumed_pct) for each in (new, called)]
+    assert told == [("60/min", 0), ("60/min", 50)]
 
 
 @pytest.mark.spec("HP-048")

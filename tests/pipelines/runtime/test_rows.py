@@ -98,6 +98,75 @@ def test_deletes_are_found_by_what_is_missing(lab: Lab, source: CountedSource) -
     assert unchanged.result.run.rows == 0
 
 
+def test_a_row_that_was_set_aside_is_not_missing(lab: Lab, source: CountedSource) -> None:
+    source.put(moments(6))
+    lab.write(
+        '[[pipeline]]\nid = "p"\nsource = { connector = "sql", config = { url = "sqlite:counted.db" } }\n'
+        'tables = [{ name = "items", deletes = "missing", expect = [\n'
+        '  { predicate = "v <> \'bad\'", on_fail = "quarantine" },\n'
+        "] }]\n"
+    )
+    lab.applied()
+
+    source.do("UPDATE items SET v = 'bad' WHERE id = 3; DELETE FROM items WHERE id = 5")
+    lab.ran()
+
+    assert lab.query("SELECT id, v FROM items WHERE id IN (3, 5)") == [(3, "value 3")]
+    assert lab.query("SELECT count(*) FROM items__quarantine") == [(1,)]
+
+
+def test_what_is_missing_behind_a_lag_is_looked_for_only_where_rows_were_read_again(
+    lab: Lab, source: CountedSource
+) -> None:
+    source.put(moments(6))  # one a day: the cursor is at the sixth, and two days before it is the fourth
+    lab.write(
+        '[[pipeline]]\nid = "p"\nsource = { connector = "sql", config = { url = "sqlite:counted.db" } }\n'
+        'tables = [{ name = "items", deletes = "missing", lag = "2d" }]\nincremental = "at"\n'
+    )
+    lab.applied()
+
+    source.do("DELETE FROM items WHERE id IN (1, 5)")
+    lab.ran()
+
+    assert lab.query("SELECT id FROM items ORDER BY id") == [(1,), (2,), (3,), (4,), (6,)]
+
+
+def test_rows_that_another_pipeline_brings_to_the_table_are_not_missing(
+    lab: Lab, source: CountedSource
+) -> None:
+    source.put(moments(6))
+    source.do(
+        "CREATE TABLE others (id INTEGER PRIMARY KEY, at TEXT, part TEXT, v TEXT);"
+        "INSERT INTO others SELECT id + 100, at, part, v FROM items"
+    )
+    lab.write(
+        "".join(
+            f'[[pipeline]]\nid = "{name}"\n'
+            'source = { connector = "sql", config = { url = "sqlite:counted.db" } }\n'
+            f'tables = [{{ name = "{table}", as = "all_items", deletes = "missing" }}]\n'
+            for name, table in (("p", "items"), ("q", "others"))
+        )
+    )
+    lab.apply()
+
+    source.do("DELETE FROM items WHERE id = 2")
+    lab.ran("p")
+
+    assert lab.query("SELECT id FROM all_items WHERE id < 100 ORDER BY id") == [(1,), (3,), (4,), (5,), (6,)]
+    assert lab.query("SELECT count(*) FROM all_items WHERE id > 100") == [(6,)]
+
+
+def test_rows_of_other_partitions_are_not_missing(lab: Lab, source: CountedSource) -> None:
+    source.put(moments(9))
+    lab.write(manifest("partitioned-monotonic", table='{ name = "items", lag = "5d", deletes = "missing" }'))
+    lab.applied()
+
+    source.do("DELETE FROM items WHERE id = 8")
+    lab.ran()
+
+    assert lab.query(STORED) == source.rows()
+
+
 @pytest.mark.spec("HP-038")
 def test_a_table_without_a_cursor_that_did_not_change_adds_nothing(lab: Lab, source: CountedSource) -> None:
     source.put(moments(6))

@@ -26,11 +26,21 @@ class ChunkStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reread:
+    """That a chunk reads what was read before: why, since when somebody wants it, and which runs read it."""
+
+    reason: str
+    asked_at: datetime
+    runs: tuple[RunId, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NewChunk:
     """A piece of a table to read; the predicate is JSON that the catalog does not look into."""
 
     table: TableName
     predicate: str
+    reread: Reread | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +69,10 @@ class Chunk:
     superseded_by: ChunkId | None
     reason: str | None = None
     """Why it was superseded."""
+    successors: int | None = None
+    """How many came in its place: that which superseded it, and those with the ids just before."""
+    reread: Reread | None = None
+    """Set when it reads what was read before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +94,7 @@ class ChunkAttempt:
     seq: int
     claimed_at: datetime
     leased_until: datetime
+    reread: Reread | None = None
 
     @property
     def place(self) -> str:
@@ -136,10 +151,19 @@ class ChunkTally:
 class Chunks(Protocol):
     """The plan of a pipeline: which chunks there are and what became of them."""
 
-    def plan(self, pipeline: PipelineId, plan: str, chunks: Iterable[NewChunk], now: datetime) -> int:
+    def plan(
+        self,
+        pipeline: PipelineId,
+        plan: str,
+        chunks: Iterable[NewChunk],
+        now: datetime,
+        *,
+        also: Collection[str] = (),
+    ) -> int:
         """Add the chunks behind those there are, all or none, and say how many were added.
 
-        `plan` names this plan: a second call with the same name adds nothing and returns 0.
+        `plan` names this plan, and `also` others that are made with it in one step, so that their chunks may
+        stand mixed. If one of them was made before, nothing is added and the answer is 0.
         """
 
     def is_planned(self, pipeline: PipelineId, plan: str) -> bool:
@@ -164,10 +188,12 @@ class Chunks(Protocol):
         """Plan done chunks anew: each is kept as superseded, beside a new pending one with its predicate.
 
         With `into`, these come in place of copies, at least one, and the last of them supersedes all the old
-        ones. Returns the ids of the new ones, in the order of the ids of the old or that of `into`. Chunks
-        that are not done are left alone; if none is, nothing happens. With `by`, which is `operator:<id>`,
-        `agent:<id>` or `auto`, it is in the audit log in the same step: the action is `rewind`, `before` and
-        `after` are the ids of the old and of the new ones, as `[1,2]`, and the table is named if it is one.
+        ones; each old one knows how many they are. Each new one knows the reason, and the runs that read the
+        old ones whose place it takes. Returns the ids of the new ones, which follow each other in the order
+        of the old or that of `into`. Chunks that are not done are left alone; if none is, nothing happens.
+        With `by`, which is `operator:<id>`, `agent:<id>` or `auto`, it is in the audit log in the same step:
+        the action is `rewind`, `before` and `after` are the ids of the old and of the new ones, as `[1,2]`,
+        and the table is named if it is one.
         """
 
     def get(self, pipeline: PipelineId, chunk: ChunkId) -> Chunk | None:

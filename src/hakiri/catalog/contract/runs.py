@@ -106,7 +106,8 @@ class Runs(Protocol):
         """Runs that nobody seems to work on, by id: running, and started longer than `ttl` ago.
 
         None of them holds a chunk or the pipeline's lease that has not expired at `now`. A lease that was
-        acquired apart from a run is held by every run of its node.
+        acquired apart from a run is held by every run of its node. A run that was adopted is among them,
+        since here nobody works on it; the replica that recorded it may, and so it alone ends it.
         """
 
     def adopt(self, run: Run, now: datetime) -> bool:

@@ -6,6 +6,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
 from functools import cache
 
 import psycopg
@@ -67,6 +68,9 @@ class PostgresTransaction:
 
 class PostgresDatabase:
     """One schema of one database, for any number of threads."""
+
+    # Machines whose time is kept by NTP are within milliseconds of each other.
+    clocks_apart = timedelta(seconds=5)
 
     def __init__(self, conninfo: str, schema: str, location: str, *, waits: Backoff = WAITS) -> None:
         self.location = location

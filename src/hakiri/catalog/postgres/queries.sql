@@ -78,7 +78,7 @@ SELECT chunk_id
  ORDER BY chunk_id LIMIT :limit;
 
 -- lock_budget --
-SELECT level, filled_at FROM main.budget WHERE name = :budget FOR UPDATE;
+SELECT rate, granted, marks FROM main.budget WHERE name = :budget FOR UPDATE;
 
 -- claims --
 SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS claims FROM main.claim_seq;

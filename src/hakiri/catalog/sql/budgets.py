@@ -1,25 +1,19 @@
-"""Budgets: buckets of calls that all processes share."""
+"""Budgets: accounts of calls that all processes share."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+import json
+from datetime import UTC, datetime, timedelta
 
-from hakiri.catalog.contract.budgets import Taken
-from hakiri.catalog.sql.database import Database, Row, Transaction, moment, sure
+from hakiri.catalog.contract.budgets import Account, Mark, Taken
+from hakiri.catalog.sql.database import Database, Row, Transaction, sure
+from hakiri.core.grammar import Rate
 
-_CALL = 1_000_000  # levels are in millionths of a call, whole numbers, so that nothing is ever rounded up
+SLOTS_A_WINDOW = 20
+# Somewhat more than a window, for those who allow for clocks that differ.
+SLOTS_KEPT = 25
+_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 _TICK = timedelta(microseconds=1)
-_TICKS_A_SECOND = 1_000_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bucket:
-    """What was left of a budget after the last call that was granted, in millionths of a call."""
-
-    level: int
-    filled_at: datetime
 
 
 class SqlBudgets:
@@ -28,51 +22,73 @@ class SqlBudgets:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def take(self, name: str, *, wanted: float, per_second: float, burst: float, now: datetime) -> Taken:
-        _check_rate(wanted, per_second, burst)
+    @property
+    def clocks_apart(self) -> timedelta:
+        return self._database.clocks_apart
+
+    def get(self, name: str) -> Account:
+        row = self._database.one("get_budget", budget=name)
+        return Account() if row is None else _account(row)
+
+    def take(self, name: str, *, wanted: int, most: int, rate: Rate, now: datetime) -> Taken:
+        if wanted < 1:
+            raise ValueError(f"{wanted} calls are none: ask for one or more")
 
         def work(tx: Transaction) -> Taken:
             row = tx.one("lock_budget", budget=name)
-            if row is None:
-                tx.run("add_budget", budget=name, level=_millionths(burst), filled_at=now)
-                row = sure(tx.one("lock_budget", budget=name))
-            left, taken = take_from(_bucket(row), wanted=wanted, per_second=per_second, burst=burst, now=now)
-            # Who gets nothing leaves nothing behind: asking often costs no write, and not a part of a call.
-            if taken.granted:
-                tx.run("save_budget", budget=name, level=left.level, filled_at=left.filled_at)
-            return taken
+            if row is None and most < 1:
+                return Taken(granted=0, account=Account())
+            account = _account(row or _begun(tx, name))
+            granted = min(wanted, most - account.granted)
+            if granted < 1:
+                return Taken(granted=0, account=account)
+            after = charged(account, granted, rate, now)
+            tx.run(
+                "save_budget",
+                budget=name,
+                rate=rate.text,
+                granted=after.granted,
+                marks=json.dumps([[mark.at.isoformat(), mark.calls] for mark in after.marks]),
+            )
+            return Taken(granted=granted, account=after)
 
         return self._database.write(work)
 
+    def note(self, name: str, rate: Rate | None) -> None:
+        if self.get(name).rate == rate:
+            return
 
-def take_from(
-    bucket: Bucket, *, wanted: float, per_second: float, burst: float, now: datetime
-) -> tuple[Bucket, Taken]:
-    """The bucket after it was filled up to `now` and taken from, and what was granted."""
-    calls, seconds = per_second.as_integer_ratio()  # exact: so many millionths in so many microseconds
-    elapsed_ticks = max(0, (now - bucket.filled_at) // _TICK)
-    level = min(_millionths(burst), bucket.level + elapsed_ticks * calls // seconds)
-    granted = min(math.floor(wanted), level // _CALL)
-    if granted:
-        left = Bucket(level=level - granted * _CALL, filled_at=max(bucket.filled_at, now))
-        return left, Taken(granted=granted, wait_seconds=0.0)
-    ticks_to_fill = -((bucket.level - _CALL) * seconds // calls)  # rounded up, so that one is there then
-    wait_ticks = ticks_to_fill + (bucket.filled_at - now) // _TICK
-    return bucket, Taken(granted=0, wait_seconds=wait_ticks / _TICKS_A_SECOND)
+        def work(tx: Transaction) -> None:
+            if tx.one("lock_budget", budget=name) is None:
+                _begun(tx, name)
+            tx.run("note_budget", budget=name, rate=None if rate is None else rate.text)
+
+        self._database.write(work)
 
 
-def _check_rate(wanted: float, per_second: float, burst: float) -> None:
-    if not (1 <= wanted < math.inf and 0 < per_second < math.inf and 1 <= burst < math.inf):
-        raise ValueError(
-            f"a budget of {burst} calls, filled by {per_second} a second, never gives {wanted}: "
-            "ask for one call or more, of a budget of one or more that is filled"
-        )
+def charged(account: Account, calls: int, rate: Rate, now: datetime) -> Account:
+    """The account after so many more calls, with the marks that are still needed."""
+    slot = max(rate.per // SLOTS_A_WINDOW, _TICK)
+    slot_end = _EPOCH + ((now - _EPOCH) // slot + 1) * slot
+    granted = account.granted + calls
+    totals = {min(mark.at, slot_end): mark.calls for mark in account.marks} | {slot_end: granted}
+    marks = tuple(Mark(at, total) for at, total in sorted(totals.items()))
+    oldest = now - SLOTS_KEPT * slot
+    # The newest of those that are too old stays: it tells what all the later ones are counted from.
+    first_needed = max((place for place, mark in enumerate(marks) if mark.at <= oldest), default=0)
+    # There are more only while processes disagree about the rate; without the oldest, less is granted.
+    kept = marks[first_needed:][-2 * SLOTS_KEPT :]
+    return Account(granted=granted, marks=kept, rate=rate)
 
 
-def _millionths(calls: float) -> int:
-    numerator, denominator = calls.as_integer_ratio()
-    return numerator * _CALL // denominator
+def _begun(tx: Transaction, name: str) -> Row:
+    tx.run("add_budget", budget=name)
+    return sure(tx.one("lock_budget", budget=name))
 
 
-def _bucket(row: Row) -> Bucket:
-    return Bucket(level=row["level"], filled_at=moment(row["filled_at"]))
+def _account(row: Row) -> Account:
+    return Account(
+        granted=row["granted"],
+        marks=tuple(Mark(datetime.fromisoformat(at), calls) for at, calls in json.loads(row["marks"])),
+        rate=None if row["rate"] is None else Rate.parse(row["rate"]),
+    )

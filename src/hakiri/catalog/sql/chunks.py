@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from types import MappingProxyType
 
-from hakiri.catalog.contract.chunks import Chunk, ChunkStatus, ChunkTally, NewChunk
+from hakiri.catalog.contract.chunks import Chunk, ChunkStatus, ChunkTally, NewChunk, Reread
 from hakiri.catalog.contract.deciders import check_decider
 from hakiri.catalog.sql.audit import add_entry
 from hakiri.catalog.sql.database import Database, Row, Transaction, built, listed, moment_or_none
 from hakiri.catalog.sql.pipelines import lock_pipeline
+from hakiri.catalog.sql.rereads import reread_from, reread_text
 from hakiri.catalog.sql.tables import bump_revision, lock_tables
 from hakiri.core.canonical import canonical_json
-from hakiri.core.ids import ChunkId, PipelineId, TableName
+from hakiri.core.ids import ChunkId, PipelineId, RunId, TableName
 
 MANY_CHUNKS = 1000
-_PLANNED = ("pipeline_id", "chunk_id", "table_name", "predicate", "status", "supersedes")
+_PLANNED = ("pipeline_id", "chunk_id", "table_name", "predicate", "status", "supersedes", "reread")
 
 
 class SqlChunks:
@@ -25,15 +28,25 @@ class SqlChunks:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def plan(self, pipeline: PipelineId, plan: str, chunks: Iterable[NewChunk], now: datetime) -> int:
+    def plan(
+        self,
+        pipeline: PipelineId,
+        plan: str,
+        chunks: Iterable[NewChunk],
+        now: datetime,
+        *,
+        also: Collection[str] = (),
+    ) -> int:
         # The transaction may be tried again, and an iterator gives its chunks only once.
         planned = tuple(chunks)
+        counts = {**dict.fromkeys(also, 0), plan: len(planned)}
 
         def work(tx: Transaction) -> int:
             first = ChunkId(lock_pipeline(tx, pipeline, now)["last_chunk"] + 1)
-            if tx.one("plan", pipeline=pipeline, plan=plan) is not None:
+            if any(tx.one("plan", pipeline=pipeline, plan=name) is not None for name in counts):
                 return 0
-            tx.run("add_plan", pipeline=pipeline, plan=plan, chunks=len(planned), now=now)
+            for name, count in counts.items():
+                tx.run("add_plan", pipeline=pipeline, plan=name, chunks=count, now=now)
             added = _add(tx, pipeline, first, planned) if planned else 0
             if added >= MANY_CHUNKS:
                 tx.run("learn_chunks")
@@ -73,7 +86,11 @@ class SqlChunks:
             tables = sorted({old["table_name"] for old in done})
             lock_tables(tx, tables)
             old_ids = [ChunkId(old["chunk_id"]) for old in done]
-            planned = into or [NewChunk(table=old["table_name"], predicate=old["predicate"]) for old in done]
+            why = partial(_reread, reason=reason, now=now)
+            planned = [replace(chunk, reread=why(done)) for chunk in into or ()] or [
+                NewChunk(table=old["table_name"], predicate=old["predicate"], reread=why([old]))
+                for old in done
+            ]
             new_ids = tuple(ChunkId(first + position) for position in range(len(planned)))
             successors = [new_ids[-1]] * len(done) if into else new_ids
             # Of several that one supersedes, it knows the first.
@@ -85,6 +102,7 @@ class SqlChunks:
                 chunks=listed("chunk", zip(old_ids, successors, strict=True)),
                 count=len(done),
                 reason=reason,
+                successors=len(into) if into else 1,
             )
             for table in tables:
                 bump_revision(tx, table)
@@ -150,6 +168,11 @@ class SqlChunks:
         return self._database.write(work)
 
 
+def _reread(done: Iterable[Row], *, reason: str, now: datetime) -> Reread:
+    """What a chunk knows that comes in the place of these."""
+    return Reread(reason=reason, asked_at=now, runs=tuple(sorted({RunId(old["run_id"]) for old in done})))
+
+
 def _add(
     tx: Transaction,
     pipeline: PipelineId,
@@ -166,6 +189,7 @@ def _add(
             chunk.predicate,
             ChunkStatus.PENDING,
             superseded.get(ChunkId(chunk_id)),
+            reread_text(chunk.reread),
         )
         for chunk_id, chunk in enumerate(planned, first)
     )
@@ -199,4 +223,6 @@ def _chunk(row: Row) -> Chunk:
         error_message=row["error_msg"],
         superseded_by=row["superseded_by"],
         reason=row["reason"],
+        successors=row["successors"],
+        reread=reread_from(row["reread"]),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import Enum
 from itertools import islice
 from typing import Any, Protocol, TypeVar
@@ -38,6 +38,9 @@ class Database(Protocol):
 
     location: str
     """Where it is, without a password, for errors and reports."""
+
+    clocks_apart: timedelta
+    """How far the clocks of those may be apart who have it open; nothing if all are on one machine."""
 
     def one(self, name: str, **values: object) -> Row | None:
         """One statement that only reads: its first row, or None."""

@@ -25,6 +25,7 @@ from hakiri.catalog.sql.database import (
 )
 from hakiri.catalog.sql.lineage import add_edges
 from hakiri.catalog.sql.pipelines import lock_pipeline, lock_pipeline_under
+from hakiri.catalog.sql.rereads import reread_from
 from hakiri.catalog.sql.schemas import take_step
 from hakiri.catalog.sql.tables import lock_tables
 from hakiri.core.ids import EPOCH, NodeId, PipelineId, RunId, TableName, fresh_nonce
@@ -340,4 +341,5 @@ def _attempt(row: Row) -> ChunkAttempt:
         seq=row["seq"],
         claimed_at=moment(row["claimed_at"]),
         leased_until=moment(row["leased_until"]),
+        reread=reread_from(row["reread"]),
     )

@@ -7,7 +7,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from hakiri.catalog.errors import BackendTooOld, CatalogClosed, CatalogDamaged, OpenedBeforeFork
@@ -59,7 +59,9 @@ class SqliteTransaction:
 
 
 class SqliteDatabase:
-    """One file, any number of threads and processes."""
+    """One file, any number of threads and processes of one machine, which has one clock."""
+
+    clocks_apart = timedelta()
 
     def __init__(self, path: Path, *, waits: Backoff = WRITER_WAITS, is_look: bool = False) -> None:
         if sqlite3.sqlite_version_info < OLDEST_SQLITE:

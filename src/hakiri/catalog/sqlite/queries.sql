@@ -76,7 +76,7 @@ SELECT chunk_id
  ORDER BY chunk_id LIMIT :limit;
 
 -- lock_budget --
-SELECT level, filled_at FROM main.budget WHERE name = :budget;
+SELECT rate, granted, marks FROM main.budget WHERE name = :budget;
 
 -- claims --
 SELECT last AS claims FROM main.counter WHERE name = 'claim';

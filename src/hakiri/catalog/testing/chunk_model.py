@@ -16,6 +16,7 @@ from hakiri.catalog.contract.chunks import (
     ChunkStatus,
     ChunkTally,
     NewChunk,
+    Reread,
 )
 from hakiri.catalog.contract.leases import Lease
 from hakiri.catalog.errors import LeaseLost
@@ -64,11 +65,13 @@ class ChunksModel:
 
     # The plan
 
-    def plan(self, plan: str, chunks: Iterable[NewChunk], now: datetime) -> tuple[ChunksModel, int]:
-        if plan in self.plans:
+    def plan(
+        self, plan: str, chunks: Iterable[NewChunk], now: datetime, *, also: Collection[str] = ()
+    ) -> tuple[ChunksModel, int]:
+        if not self.plans.isdisjoint({plan, *also}):
             return self, 0
         added = self._planned_all(chunks)
-        return replace(self, plans=self.plans | {plan}, held=self.held + added), len(added)
+        return replace(self, plans=self.plans | {plan, *also}, held=self.held + added), len(added)
 
     def is_planned(self, plan: str) -> tuple[ChunksModel, bool]:
         return self, plan in self.plans
@@ -96,11 +99,21 @@ class ChunksModel:
         if not old:
             return self, ()
         copies = [NewChunk(table=held.chunk.table, predicate=held.chunk.predicate) for held in old]
-        added = self._planned_all(copies if into is None else into)
+        places = [[held] for held in old] if into is None else [old] * len(into)
+        added = self._planned_all(
+            replace(chunk, reread=reread_of(place, reason, now))
+            for chunk, place in zip(copies if into is None else into, places, strict=True)
+        )
         new = [held.chunk.chunk for held in added]
         model = self
         for held, successor in zip(old, new if into is None else new[-1:] * len(old), strict=True):
-            kept = replace(held.chunk, status=ChunkStatus.SUPERSEDED, superseded_by=successor, reason=reason)
+            kept = replace(
+                held.chunk,
+                status=ChunkStatus.SUPERSEDED,
+                superseded_by=successor,
+                reason=reason,
+                successors=1 if into is None else len(into),
+            )
             model = model._with(replace(held, chunk=kept))
         return replace(model, held=model.held + added), tuple(new)
 
@@ -181,6 +194,7 @@ class ChunksModel:
             seq=seq,
             claimed_at=max(now, self.claimed_at or now),
             leased_until=now + ttl,
+            reread=held.chunk.reread,
         )
         claimed = replace(
             held.chunk,
@@ -269,16 +283,22 @@ class ChunksModel:
 
     def _planned_all(self, chunks: Iterable[NewChunk]) -> tuple[HeldChunk, ...]:
         return tuple(
-            self._planned(ChunkId(chunk_id), chunk.table, chunk.predicate)
+            self._planned(ChunkId(chunk_id), chunk)
             for chunk_id, chunk in enumerate(chunks, len(self.held) + 1)
         )
 
-    def _planned(self, chunk: ChunkId, table: TableName, predicate: str) -> HeldChunk:
+    def _planned(self, chunk: ChunkId, new: NewChunk) -> HeldChunk:
         nothing = dict.fromkeys(Chunk.__slots__)
-        planned: Any = nothing | {"pipeline": self.pipeline, "chunk": chunk, "table": table}
-        return HeldChunk(
-            chunk=Chunk(**planned | {"predicate": predicate, "status": ChunkStatus.PENDING, "attempts": 0})
-        )
+        planned: Any = nothing | {
+            "pipeline": self.pipeline,
+            "chunk": chunk,
+            "table": new.table,
+            "predicate": new.predicate,
+            "status": ChunkStatus.PENDING,
+            "attempts": 0,
+            "reread": new.reread,
+        }
+        return HeldChunk(chunk=Chunk(**planned))
 
     def _with(self, held: HeldChunk) -> ChunksModel:
         before = held.chunk.chunk - 1
@@ -301,6 +321,12 @@ class ChunksModel:
             if held is not None and held.chunk.seq == UNKNOWN_SEQ:
                 model = model._with(replace(held, chunk=replace(held.chunk, seq=chunk.seq)))
         return model
+
+
+def reread_of(old: Iterable[HeldChunk], reason: str, now: datetime) -> Reread:
+    """What a chunk knows that comes in the place of these."""
+    runs = {held.chunk.run for held in old if held.chunk.run is not None}
+    return Reread(reason=reason, asked_at=now, runs=tuple(sorted(runs)))
 
 
 def fresh_nonce(seen: str, before: ChunkAttempt | Lease | None) -> str:

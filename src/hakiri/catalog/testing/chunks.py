@@ -185,7 +185,9 @@ class ChunkContract(Contract):
         assert again == (4, 5)
         after = catalog.chunks.page(PIPELINE)
         assert after[:2] == tuple(
-            replace(old, status=ChunkStatus.SUPERSEDED, superseded_by=new, reason="rewind to May")
+            replace(
+                old, status=ChunkStatus.SUPERSEDED, superseded_by=new, reason="rewind to May", successors=1
+            )
             for old, new in zip(before[:2], again, strict=True)
         )
         assert [(new.table, new.predicate, new.status, new.attempts) for new in after[3:]] == [

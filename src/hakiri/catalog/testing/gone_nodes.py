@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.chunks import ChunkStatus
-from hakiri.catalog.contract.runs import Run
+from hakiri.catalog.contract.runs import Run, RunStatus
 from hakiri.catalog.errors import LeaseLost
 from hakiri.catalog.testing.base import Contract
 from hakiri.catalog.testing.samples import (
@@ -26,6 +27,7 @@ from hakiri.catalog.testing.samples import (
     claimed,
     claimed_some,
     done,
+    ended_run,
     planned,
     run_id,
 )
@@ -101,6 +103,20 @@ class AbandonedRunContract(Contract):
 
         assert catalog.runs.abandoned(PIPELINE, T0 + HOUR, ttl=TTL) == (mine,)
         assert catalog.runs.abandoned(PIPELINE, T0 + 2 * HOUR, ttl=TTL) == (mine, theirs)
+
+    def test_a_run_of_another_replica_keeps_nobody_here_waiting_and_is_ended_by_that_replica(
+        self, catalog: Catalog
+    ) -> None:
+        ended = ended_run(1)
+        theirs = replace(ended, status=RunStatus.RUNNING, ended_at=None, rows=None, bytes=None)
+        catalog.runs.adopt(theirs, T0)
+
+        assert catalog.runs.abandoned(theirs.pipeline, theirs.started_at + TTL, ttl=TTL) == ()
+        assert catalog.runs.abandoned(theirs.pipeline, theirs.started_at + HOUR, ttl=TTL) == (theirs,)
+
+        assert catalog.runs.adopt(ended, T0)
+        assert catalog.runs.abandoned(theirs.pipeline, theirs.started_at + HOUR, ttl=TTL) == ()
+        assert catalog.runs.get(ended.run) == ended
 
     def test_looking_for_abandoned_runs_changes_nothing(self, catalog: Catalog) -> None:
         started(catalog)

@@ -182,7 +182,12 @@ class SupersedeIntoContract(Contract):
 
         assert new == (5, 6)
         after = catalog.chunks.page(PIPELINE)
-        kept: Any = {"status": ChunkStatus.SUPERSEDED, "superseded_by": 6, "reason": "cut anew"}
+        kept: Any = {
+            "status": ChunkStatus.SUPERSEDED,
+            "superseded_by": 6,
+            "reason": "cut anew",
+            "successors": 2,
+        }
         assert after[:4] == (
             replace(before[0], **kept),
             before[1],

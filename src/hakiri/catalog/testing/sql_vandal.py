@@ -169,7 +169,14 @@ class SqlVandal:
         self._run(f"DELETE FROM revocation_epochs {_THE_EPOCH}", **_scope(scope))
 
     def turn_budget_back(self, name: str) -> None:
-        self._run("UPDATE budget SET filled_at = :early WHERE name = :id", id=name, early=EARLY)
+        self._run(
+            """UPDATE budget SET marks = '[["' || :early || '", ' || granted || ']]' WHERE name = :id""",
+            id=name,
+            early=EARLY,
+        )
+
+    def empty_budget(self, name: str) -> None:
+        self._run("UPDATE budget SET granted = 0, marks = '[]' WHERE name = :id", id=name)
 
     def delete_budget(self, name: str) -> None:
         self._run("DELETE FROM budget WHERE name = :id", id=name)

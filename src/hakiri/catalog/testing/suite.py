@@ -19,6 +19,7 @@ from hakiri.catalog.testing.merging import MergeContract
 from hakiri.catalog.testing.pipelines import PipelineContract
 from hakiri.catalog.testing.push import PushContract
 from hakiri.catalog.testing.queue import ClaimContract
+from hakiri.catalog.testing.rereads import PlansTogetherContract, RereadContract
 from hakiri.catalog.testing.revocations import RevocationContract
 from hakiri.catalog.testing.runs import RunContract
 from hakiri.catalog.testing.schemas import SchemaContract
@@ -40,6 +41,8 @@ class CatalogContract(
     ChunkContract,
     LandedContract,
     SupersedeIntoContract,
+    RereadContract,
+    PlansTogetherContract,
     ClaimContract,
     BatchClaimContract,
     CommitContract,

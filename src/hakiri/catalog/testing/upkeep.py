@@ -42,6 +42,7 @@ from hakiri.catalog.testing.samples import (
 )
 from hakiri.catalog.testing.workload import SOME_STEPS, Step, work_on
 from hakiri.core.cursors import CursorKind
+from hakiri.core.grammar import Rate
 from hakiri.core.ids import ChunkId, PipelineId, RunId, SelectionId, SpecId
 
 UNSTORABLE = ("\0", "half a pair: \ud83d")
@@ -232,7 +233,7 @@ def _use_everything(catalog: Catalog) -> None:
     catalog.pipelines.fail(PIPELINE, failure, T0)
     catalog.pipelines.note_applied(PIPELINE, "{}", "sha256:1", T0)
     catalog.pipelines.retire(PIPELINE, T0)
-    catalog.budgets.take("github", wanted=3, per_second=1, burst=5, now=T0)
+    catalog.budgets.take("github", wanted=3, most=5, rate=Rate.parse("60/min"), now=T0)
     catalog.cursors.put(PIPELINE, TABLE, "{}", run=RUN, now=T0)
     catalog.runs.start(RUN, PIPELINE, ANNA, T0, ttl=TTL)
     catalog.runs.end(RUN, SUCCESS, T0)

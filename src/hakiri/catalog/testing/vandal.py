@@ -107,10 +107,13 @@ class Vandal(Protocol):
         """Remove an epoch, which would begin at 0 again."""
 
     def turn_budget_back(self, name: str) -> None:
-        """Have a budget be filled for a second that has passed already."""
+        """Have it look as if a budget had granted all its calls long ago."""
+
+    def empty_budget(self, name: str) -> None:
+        """Have a budget forget all the calls that it has granted."""
 
     def delete_budget(self, name: str) -> None:
-        """Remove a budget, which would begin full again."""
+        """Remove a budget, which would grant everything again."""
 
 
 def refuses_all(attacks: Sequence[Callable[[], None]], look: Callable[[], object]) -> None:

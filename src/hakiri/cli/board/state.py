@@ -107,7 +107,8 @@ class PipelineView:
         return self.bytes + sum(chunk.bytes for chunk in self.chunks.values())
 
     def seconds_left(self, now: float) -> float | None:
-        return None if self.done_at is None else max(self.done_at - now, 0.0)
+        """Until it is done; None while nobody can tell, as when it took longer than it should have."""
+        return None if self.done_at is None or self.done_at <= now else self.done_at - now
 
 
 @dataclass(slots=True)
@@ -229,6 +230,8 @@ def _change(view: PipelineView, event: Event, now: float) -> None:
         case ChunkCommitted():
             view.chunks.pop(event.chunk, None)
             view.chunks_done += 1
+            # Somebody else may have planned more meanwhile: another worker, or an operator with a rewind.
+            view.chunks_total = max(view.chunks_total, view.chunks_done)
             view.committed += 1
             view.rows += event.rows
             view.bytes += event.bytes

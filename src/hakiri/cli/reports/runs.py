@@ -72,7 +72,8 @@ class StatusReport:
     """How one pipeline stands; without an id there is one such line for each pipeline.
 
     - `chunks`: `done`, `running`, `pending` and `total`, and `failed` when there are any.
-    - `eta_seconds`, `rate_budget_consumed_pct`: null where nobody can tell.
+    - `eta_seconds`: null where nobody can tell.
+    - `rate_budget_consumed_pct`: calls of the latest period of the budget; null without a budget.
     - `light`: `ok`, `running`, `partial`, `failed` or `new`.
     - `rows`, `bytes`: what the done chunks brought. `skipped` counts the chunks that were given up.
     - `failure`: why it waits for a decision; a run of a changed spec does not wait.

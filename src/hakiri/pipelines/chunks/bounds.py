@@ -152,6 +152,12 @@ def lowered(bound: Bound, lag: Lag | None) -> Bound:
     return axis.bound(axis.before(axis.place(bound), lag))
 
 
+def just_above(bound: Bound) -> Bound | None:
+    """The least value that is greater; None for one that is neither a number nor a time."""
+    axis = axis_of([bound])
+    return None if axis is None else axis.bound(axis.place(bound) + 1)
+
+
 def _moment(text: str) -> datetime | None:
     if not _TEXT.fullmatch(text):
         return None

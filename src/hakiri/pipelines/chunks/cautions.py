@@ -56,11 +56,9 @@ def warnings(knobs: Knobs, hint: Hint, facts: TableFacts, now: datetime) -> tupl
 def _too_much_at_once(knobs: Knobs, hint: Hint, facts: TableFacts) -> Iterator[Caution]:
     asked, safe = knobs.parallelism.value, lanes_at_once(hint.cursor_kind, len(facts.partitions))
     if asked is not None and safe is not None and asked > safe:
-        lane = "stream" if hint.cursor_kind is CursorKind.SNAPSHOT_ID else "partition"
-        said = f"table `{facts.table}` has {_counted(safe, lane)}, each read chunk after chunk"
         yield Caution(
             CautionCode.PARALLELISM,
-            f"`parallelism` is {asked}, but {said}",
+            f"`parallelism` is {asked}, but table `{facts.table}` has {_lanes(hint.cursor_kind, safe)}",
             f"set `parallelism` to {safe}",
         )
     cap = knobs.max_parallel_chunks.value
@@ -77,6 +75,13 @@ def _too_much_at_once(knobs: Knobs, hint: Hint, facts: TableFacts) -> Iterator[C
             f"`rate_budget` is {rate}, but the source stands {tolerated}, as its connector says",
             f"set `rate_budget` to `{tolerated}`, or take it out",
         )
+
+
+def _lanes(kind: CursorKind, number: int) -> str:
+    """What the source can stand to have read at once, and what more than that would do."""
+    if kind is CursorKind.SNAPSHOT_ID:
+        return f"{_counted(number, 'stream')}, each read chunk after chunk: more has no effect"
+    return f"{_counted(number, 'partition')}: chunks of the same one will be read at the same time"
 
 
 def _odd_sizes(facts: TableFacts, cuts: Cuts) -> Iterator[Caution]:

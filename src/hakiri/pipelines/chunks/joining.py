@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+_Chunk = TypeVar("_Chunk")
+
 FIRST_GROUP = 4
 MOST_JOINED = 32
 SHORT_SECONDS = 1.5
@@ -25,3 +30,18 @@ def next_group(previous: int, seconds: float, cap: int) -> int:
     elif seconds > LONG_SECONDS:
         previous //= 2
     return max(1, min(previous, cap))
+
+
+def in_turns(chunks: Sequence[_Chunk], lane: Callable[[_Chunk], str | None]) -> list[list[_Chunk]]:
+    """The chunks in their order, as few groups as may be, none with two chunks of one lane."""
+    turns: list[list[_Chunk]] = []
+    last: dict[str, int] = {}
+    for chunk in chunks:
+        own = lane(chunk)
+        turn = 0 if own is None else last.get(own, -1) + 1
+        if own is not None:
+            last[own] = turn
+        if turn == len(turns):
+            turns.append([])
+        turns[turn].append(chunk)
+    return turns

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -39,8 +38,8 @@ class Knob(Generic[_Value]):
 class Knobs:
     """What is in force for one table.
 
-    `parallelism` None is as many chunks as the worker runs. `max_parallel_chunks` is about the worker: see
-    `worker_cap`.
+    `parallelism` None is as many chunks as the worker runs. `max_parallel_chunks` is about the worker: the
+    lowest that any of its pipelines names holds for all of them.
     """
 
     window: Knob[Duration]
@@ -82,12 +81,6 @@ def lanes_at_once(kind: CursorKind, partitions: int) -> int | None:
             return 1
         case CursorKind.SNAPSHOT_ID | CursorKind.PARTITIONED_MONOTONIC:
             return max(partitions, 1)
-
-
-def worker_cap(pipelines: Iterable[Knobs], default: int) -> int:
-    """How many chunks one worker runs at once, over all of these: the lowest that any of them names."""
-    named = [knobs.max_parallel_chunks.value for knobs in pipelines]
-    return min((cap for cap in named if cap is not None), default=default)
 
 
 def _knob(manifest: _Value | None, connector: _Value | None = None) -> Knob[_Value]:

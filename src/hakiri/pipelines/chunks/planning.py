@@ -87,6 +87,27 @@ def plan_table(facts: TableFacts, knobs: Knobs, now: datetime, *, pass_number: i
     return tuple(replace(piece, pass_number=pass_number, pass_size=len(pieces)) for piece in pieces)
 
 
+def plan_earlier(facts: TableFacts, knobs: Knobs, now: datetime, *, begins: Bound) -> tuple[Piece, ...]:
+    """The pieces of what lies before a history that was planned to begin later than the manifest says now.
+
+    Rows without a value were in that history, and none of these pieces is open.
+    """
+    if facts.field is None:
+        return ()
+    cuts = cuts_of(facts, knobs, now)
+    axis = cuts.axis
+    edges = [] if axis is None else [edge for edge in cuts.edges if axis.place(edge) < axis.place(begins)]
+    windows = [
+        Window(field=facts.field, since=since, until=until)
+        for since, until in pairwise([cuts.start, *edges, begins])
+    ]
+    return tuple(
+        Piece(kind=PieceKind.WINDOW, window=window, partition=dict(partition))
+        for partition in facts.partitions
+        for window in windows
+    )
+
+
 def cuts_of(facts: TableFacts, knobs: Knobs, now: datetime) -> Cuts:
     """Where the table is cut: by the window in force, else so that each piece has about a million rows.
 

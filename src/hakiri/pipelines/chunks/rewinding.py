@@ -34,6 +34,14 @@ class DoneChunk:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Overlay:
+    """A piece that reads again what chunks have read that stay as they are."""
+
+    piece: Piece
+    over: tuple[ChunkId, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rewound:
     """What is to be planned.
 
@@ -43,7 +51,7 @@ class Rewound:
     """
 
     supersede: Mapping[tuple[ChunkId, ...], tuple[Piece, ...]]
-    beside: tuple[Piece, ...] = ()
+    beside: tuple[Overlay, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -77,7 +85,7 @@ def rewind(
     line = _Line(axis=_axis_of(read, field, span), field=field, now=now)
     wanted = span.on(line.axis)
     supersede: dict[tuple[ChunkId, ...], tuple[Piece, ...]] = {}
-    beside: list[Piece] = []
+    beside: list[Overlay] = []
     for stream in _streams(read):
         windows = [done for done in stream if not done.piece.is_open and line.stretch(done).meets(wanted)]
         supersede |= {(done.chunk,): (done.piece,) for done in windows}
@@ -86,9 +94,12 @@ def rewind(
         if first is None:
             continue
         if has_key:
-            gone_over = [line.stretch(done).within(wanted) for done in growing]
+            grown = {done.chunk: line.stretch(done) for done in growing}
+            gone_over = [stretch.within(wanted) for stretch in grown.values()]
             stretches = minus(gone_over, [line.stretch(done) for done in windows])
-            beside += line.windows(stretches, length, growing[first].piece.partition)
+            for stretch, piece in line.windows(stretches, length, growing[first].piece.partition):
+                over = tuple(chunk for chunk, read in grown.items() if read.meets(stretch))
+                beside.append(Overlay(piece=piece, over=over))
         else:
             supersede[tuple(done.chunk for done in growing[first:])] = (growing[first].piece,)
     return Rewound(supersede=supersede, beside=tuple(beside))
@@ -114,13 +125,14 @@ class _Line:
 
     def windows(
         self, stretches: Iterable[Stretch], length: Duration | int | None, partition: Mapping[str, str]
-    ) -> Iterator[Piece]:
+    ) -> Iterator[tuple[Stretch, Piece]]:
         """The stretches as closed windows that are not longer than asked."""
         for stretch in stretches:
             cuts = self._cuts(stretch, length)
             for low, high in pairwise([stretch.low, *cuts, stretch.high]):
                 window = Window(field=self.field, since=self._bound(low), until=self._bound(high))
-                yield Piece(kind=PieceKind.WINDOW, window=window, partition=dict(partition))
+                piece = Piece(kind=PieceKind.WINDOW, window=window, partition=dict(partition))
+                yield Stretch(low, high), piece
 
     def _cuts(self, stretch: Stretch, length: Duration | int | None) -> list[int]:
         if length is None or isinstance(length, int) == self.axis.is_time or stretch.low == START_OF_LINE:

@@ -32,7 +32,7 @@ class ChunkCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineStatus:
-    """One pipeline as it stands. `eta_seconds` and `rate_budget_consumed_pct` are None where unknown."""
+    """One pipeline as it stands. `eta_seconds` is None where unknown, the budget where there is none."""
 
     pipeline_id: PipelineId
     phase: Phase
@@ -71,15 +71,15 @@ def status_of(
     recent: Sequence[DoneWork] = (),
     started_at: datetime | None = None,
     rate_budget: Rate | None = None,
-    calls_in_period: int | None = None,
+    calls_in_period: int = 0,
 ) -> PipelineStatus:
     """The status from what the catalog knows.
 
-    `calls_in_period` is how many calls the source had within the latest period of the rate budget.
+    `calls_in_period` is how many calls were granted within the latest period of the rate budget.
     """
     consumed = None
-    if rate_budget is not None and calls_in_period is not None:
-        consumed = min(_WHOLE_PCT, calls_in_period * _WHOLE_PCT // rate_budget.count)
+    if rate_budget is not None:
+        consumed = min(_WHOLE_PCT, round(calls_in_period * _WHOLE_PCT / rate_budget.count))
     return PipelineStatus(
         pipeline_id=pipeline,
         phase=phase,

@@ -90,15 +90,14 @@ def sweep_after(piece: Piece, since_seq: int) -> Piece:
 
 
 def lane_of(piece: Piece, kind: CursorKind, table: str) -> str | None:
-    """Pieces of one lane are read one after the other, in the order of their plan; None is in no lane.
+    """Pieces of one lane are read one after the other; None is in no lane.
 
-    Closed windows of a monotonic table may be read at once, with anything else. What the source's own tokens
-    lead through is one lane, whatever its partitions.
+    What moves a stream on is in the lane of that stream, and what the source's own tokens lead through is one
+    lane, whatever its partitions. Windows that are closed may be read at once, with anything else.
     """
-    is_bounded = piece.kind is PieceKind.FULL or (piece.kind is PieceKind.WINDOW and not piece.is_open)
-    if kind is CursorKind.MONOTONIC and is_bounded:
-        return None
-    return stream_name(table, {} if kind is CursorKind.OPAQUE_TOKEN else piece.partition)
+    if kind is CursorKind.OPAQUE_TOKEN:
+        return stream_name(table, {})
+    return stream_name(table, piece.partition) if piece.is_open else None
 
 
 def is_caught_up(read_at: datetime | None, now: datetime, sla: timedelta) -> bool:

@@ -49,9 +49,13 @@ class Evolution:
         return kinds_text(self.changes)
 
     def error(self, table: str, pipeline: str) -> SchemaIncompatible:
-        """Every refused change with its rule, and the ways out."""
-        problems = [f"{change} ({change.rule})" for change in self.refused]
-        return SchemaIncompatible(table, pipeline, problems, ways_out(self.refused, table, pipeline))
+        return refusal(self.refused, table, pipeline)
+
+
+def refusal(refused: Sequence[Change], table: str, pipeline: str) -> SchemaIncompatible:
+    """Every refused change with its rule, and the ways out."""
+    problems = [f"{change} ({change.rule})" for change in refused]
+    return SchemaIncompatible(table, pipeline, problems, ways_out(refused, table, pipeline))
 
 
 def evolve(

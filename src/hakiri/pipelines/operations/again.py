@@ -12,7 +12,7 @@ from hakiri.core.grammar import Duration
 from hakiri.core.ids import ChunkId, TableName
 from hakiri.pipelines.chunks.pieces import Piece, PieceKind
 from hakiri.pipelines.chunks.ranges import ValueRange
-from hakiri.pipelines.chunks.rewinding import DoneChunk, Rewound, rewind
+from hakiri.pipelines.chunks.rewinding import DoneChunk, Overlay, Rewound, rewind
 from hakiri.pipelines.operations.streams import field_of, stream_of_chunk
 
 _UNFINISHED = (ChunkStatus.PENDING, ChunkStatus.RUNNING, ChunkStatus.FAILED)
@@ -32,7 +32,7 @@ class Again:
     table: TableName
     copied: tuple[ChunkId, ...] = ()
     replaced: Mapping[tuple[ChunkId, ...], tuple[Piece, ...]] = field(default_factory=dict)
-    beside: tuple[Piece, ...] = ()
+    beside: tuple[Overlay, ...] = ()
     reopened: tuple[ChunkId, ...] = ()
     set_aside: tuple[ChunkId, ...] = ()
 
@@ -94,7 +94,10 @@ def stream_again(chunks: Sequence[Chunk], *, table: TableName) -> Again:
     if field_of(chunks) is None:
         partition = Piece.parse(chunks[0].predicate).partition if chunks else {}
         first = Piece(kind=PieceKind.SEGMENT, partition=partition, pass_number=1)
-        return Again(table=table, beside=(first,) if done else (), set_aside=waiting if done else ())
+        if not done:
+            return Again(table=table)
+        whole = Overlay(piece=first, over=tuple(chunk.chunk for chunk in done))
+        return Again(table=table, beside=(whole,), set_aside=waiting)
     growing = tuple(chunk.chunk for chunk in done if Piece.parse(chunk.predicate).is_open)
     edge = _open_window(chunks)
     skipped = [chunk for chunk in chunks if chunk.status is ChunkStatus.SKIPPED]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from hakiri.catalog import Catalog
-from hakiri.catalog.contract.chunks import Chunk, ChunkStatus, NewChunk
+from hakiri.catalog.contract.chunks import Chunk, ChunkStatus, NewChunk, Reread
 from hakiri.catalog.contract.leases import Lease
 from hakiri.catalog.contract.pipelines import Decision, Failure, Phase
 from hakiri.catalog.errors import PhaseMoved
@@ -220,7 +220,15 @@ class Operator:
     def _planned_beside(
         self, pipeline: PipelineId, plan: Again, chunks: Sequence[Chunk], reason: str
     ) -> set[ChunkId]:
-        new = self._new_chunks(pipeline, plan.table, plan.beside)
+        runs = {chunk.chunk: chunk.run for chunk in chunks}
+        new = [
+            replace(chunk, reread=self._reread((runs[old] for old in overlay.over), reason))
+            for chunk, overlay in zip(
+                self._new_chunks(pipeline, plan.table, [overlay.piece for overlay in plan.beside]),
+                plan.beside,
+                strict=True,
+            )
+        ]
         name = f"again {plan.table} at {self.now.isoformat()}"
         self.catalog.chunks.plan(pipeline, name, new, self.now)
         self._note(pipeline, plan.table, {"pieces": [json.loads(each.predicate) for each in new]}, reason)
@@ -228,6 +236,11 @@ class Operator:
         texts = {each.predicate for each in new}
         added = all_chunks(self.catalog, pipeline, after=last)
         return {chunk.chunk for chunk in added if chunk.table == plan.table and chunk.predicate in texts}
+
+    def _reread(self, runs: Iterable[RunId | None], reason: str) -> Reread:
+        return Reread(
+            reason=reason, asked_at=self.now, runs=tuple(sorted({run for run in runs if run is not None}))
+        )
 
     def _new_chunks(self, pipeline: PipelineId, table: TableName, pieces: Sequence[Piece]) -> list[NewChunk]:
         """The pieces as chunks; those of a pass get the number that no other pass has."""

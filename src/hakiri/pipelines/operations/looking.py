@@ -15,6 +15,7 @@ from hakiri.catalog.contract.pipelines import Failure, Phase
 from hakiri.catalog.contract.runs import Run, RunStatus
 from hakiri.core.ids import PipelineId, RunId
 from hakiri.pipelines.applied import spec_hash
+from hakiri.pipelines.budgets import budget_name
 from hakiri.pipelines.chunks.progress import RECENT_CHUNKS, DoneWork
 from hakiri.pipelines.chunks.status import PipelineStatus, status_of
 
@@ -68,7 +69,11 @@ def standing_of(
     """
     pipeline = PipelineId(spec.id)
     if catalog is None:
-        return Standing(status=status_of(pipeline, Phase.PLANNING, ChunkTally()))
+        rate = spec.backfill.rate_budget
+        return Standing(status=status_of(pipeline, Phase.PLANNING, ChunkTally(), rate_budget=rate))
+    account = catalog.budgets.get(budget_name(pipeline))
+    # What the connector said when the pipeline ran last counts where the manifest says nothing.
+    rate = spec.backfill.rate_budget or account.rate
     state = catalog.pipelines.get(pipeline)
     tally = catalog.chunks.tally(pipeline)
     runs = _runs_that_ran(catalog, pipeline)
@@ -87,7 +92,8 @@ def standing_of(
             tally,
             recent=[_work(chunk) for chunk in catalog.chunks.recent(pipeline, limit=RECENT_CHUNKS)],
             started_at=runs[0].started_at if runs else None,
-            rate_budget=spec.backfill.rate_budget,
+            rate_budget=rate,
+            calls_in_period=0 if rate is None else account.granted_since(now - rate.per),
         ),
         latest=runs[0] if runs else None,
         failure=failure,

@@ -8,20 +8,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from hakiri.catalog.contract.chunks import Chunk, ChunkAttempt, ChunkStatus, NewChunk
+from hakiri.catalog.contract.chunks import Chunk, ChunkAttempt, NewChunk
 from hakiri.catalog.contract.leases import Lease
 from hakiri.catalog.contract.lineage import Edge, EdgeKind
 from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import TableName
 from hakiri.engine import as_ours
 from hakiri.engine.errors import SparkUnreachable
-from hakiri.pipelines.chunks.joining import group_cap
+from hakiri.pipelines.chunks.joining import group_cap, in_turns
 from hakiri.pipelines.chunks.pieces import Piece, PieceKind, reads, stream_name
+from hakiri.pipelines.chunks.streaming import follow_up, lane_of
 from hakiri.pipelines.chunks.wording import describe
 from hakiri.pipelines.events import ChunkCommitted
 from hakiri.pipelines.runtime.commits import Finished, Protocolist
 from hakiri.pipelines.runtime.ground import Ground
 from hakiri.pipelines.runtime.jobs import Assignment, Gathered, TableJob
+from hakiri.pipelines.runtime.lanes import Lanes
 from hakiri.pipelines.runtime.publishing import Publishing
 from hakiri.pipelines.runtime.steps import Step
 from hakiri.pipelines.runtime.sweeping import swept
@@ -51,6 +53,7 @@ class TableHands:
     _job: TableJob | None = None
     _may_join: bool | None = None
     _is_limited: bool = True
+    _lanes: Lanes = field(default_factory=Lanes)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def largest_group(self) -> int:
@@ -64,6 +67,14 @@ class TableHands:
         return describe(Piece.parse(attempt.predicate))
 
     def work(self, attempts: Sequence[ChunkAttempt]) -> None:
+        for some in in_turns(attempts, self._lane):
+            with self._lanes.held({lane for attempt in some if (lane := self._lane(attempt)) is not None}):
+                self._work(some)
+
+    def _lane(self, attempt: ChunkAttempt) -> str | None:
+        return lane_of(Piece.parse(attempt.predicate), self.work_on.kind, self.work_on.store)
+
+    def _work(self, attempts: Sequence[ChunkAttempt]) -> None:
         job = self._opened()
         session = job.spark
         began, waited = self.ground.clock.monotonic(), job.waited_seconds
@@ -79,11 +90,15 @@ class TableHands:
                 raise
             raise told from error
         self.ground.reached(Step.JOB_DONE)
-        finished = [self._finished(each) for each in gathered]
+        follow_ups = [self._follow_up(each) for each in gathered]
+        finished = [
+            self._finished(each, goes_on=on is not None)
+            for each, on in zip(gathered, follow_ups, strict=True)
+        ]
         self.ground.reached(Step.COUNTS_AGREED)
         self.protocol.commit(self.work_on, finished, self.lease)
         seconds = self.ground.clock.monotonic() - began
-        self._went_on(finished, gathered, seconds, min(seconds, job.waited_seconds - waited))
+        self._went_on(finished, follow_ups, seconds, min(seconds, job.waited_seconds - waited))
 
     def _opened(self) -> TableJob:
         with self._lock:
@@ -106,7 +121,7 @@ class TableHands:
         if sweeps:
             return [swept(self.ground, job, self.work_on, each) for each in assignments]
         gathered = job.gather(assignments)
-        if not any(self._goes_on(each) and each.cursor is None for each in gathered):
+        if job.is_native or not any(_is_broken_off(each) and each.cursor is None for each in gathered):
             return gathered
         # A source that stops at the limit without saying from where to go on is read in one go.
         self._is_limited = False
@@ -121,7 +136,7 @@ class TableHands:
             table=self.work_on.table.name,
             incremental=self.work_on.cursor,
             schema=self.work_on.table.schema,
-            limit=self._limit(piece),
+            limit=self._limit(attempt, piece),
         )
         folder = self.ground.layout.attempt_folder(
             table=attempt.table,
@@ -132,12 +147,25 @@ class TableHands:
         )
         return Assignment(attempt=attempt, piece=piece, read=read, folder=folder)
 
-    def _limit(self, piece: Piece) -> int | None:
-        """How many rows to stop after. A snapshot is read as a whole, as is what cannot be gone on with."""
-        is_snapshot = self.work_on.kind is CursorKind.SNAPSHOT_ID and piece.after is None
-        return self.ground.segment_rows if self._is_limited and not is_snapshot else None
+    def _limit(self, attempt: ChunkAttempt, piece: Piece) -> int | None:
+        """How many rows to stop after. A snapshot is read as a whole, as is what cannot be gone on with.
 
-    def _finished(self, gathered: Gathered) -> Finished:
+        So is what takes the place of other chunks in a table without a key: readers see it when it is done,
+        and would miss what a chunk behind it is still to bring. Passes are seen when all of them is there.
+        """
+        is_snapshot = self.work_on.kind is CursorKind.SNAPSHOT_ID and piece.after is None
+        has_parts = self.work_on.primary_key or piece.pass_number is not None
+        is_whole = is_snapshot or (attempt.reread is not None and not has_parts)
+        return self.ground.segment_rows if self._is_limited and not is_whole else None
+
+    def _follow_up(self, gathered: Gathered) -> Piece | None:
+        """What goes on where the read was broken off. Raises NoProgress, before anything is committed."""
+        if self._opened().is_native:
+            return None
+        assignment = gathered.assignment
+        return follow_up(assignment.piece, gathered.read, gathered.cursor, assignment.read.limit)
+
+    def _finished(self, gathered: Gathered, *, goes_on: bool) -> Finished:
         assignment = gathered.assignment
         piece = assignment.piece
         return Finished(
@@ -158,26 +186,18 @@ class TableHands:
             pass_number=piece.pass_number,
             pass_size=piece.pass_size,
             # The last of a pass whose size is known is whichever comes last: its chunks are counted.
-            ends_pass=piece.pass_size is None and not self._goes_on(gathered),
-            is_unchanged=self._is_unchanged(gathered),
-            edges=self._edges(assignment.attempt),
+            ends_pass=piece.pass_size is None and not goes_on,
+            is_unchanged=not goes_on and self._is_unchanged(gathered),
+            edges=_edges(assignment.attempt),
         )
-
-    def _goes_on(self, gathered: Gathered) -> bool:
-        """Whether the read was broken off by its limit, so that there is more behind its cursor."""
-        limit = gathered.assignment.read.limit
-        return limit is not None and gathered.read >= limit and not self._opened().is_native
 
     def _is_unchanged(self, gathered: Gathered) -> bool:
         """Whether the same piece brought the very same rows the last time, so that nothing need be added."""
         piece = gathered.assignment.piece
-        if (
-            piece.kind not in (PieceKind.FULL, PieceKind.TAIL)
-            or self._goes_on(gathered)
-            or not gathered.written
-        ):
+        if piece.kind not in (PieceKind.FULL, PieceKind.TAIL) or not gathered.written:
             return False
-        if piece.pass_size not in (None, 1):
+        # Superseded chunks are not looked at: what takes the place of one would be compared with one before.
+        if piece.pass_size not in (None, 1) or gathered.assignment.attempt.reread is not None:
             return False
         before = self._chunk_before(gathered.assignment)
         if before is None or before.manifest is None:
@@ -200,35 +220,17 @@ class TableHands:
                     return chunk if replace(piece, pass_number=None) == bounds else None
         return None
 
-    def _edges(self, attempt: ChunkAttempt) -> tuple[Edge, ...]:
-        """Which runs this chunk is pulled anew for, and why."""
-        tally = self.ground.catalog.chunks.tally(attempt.pipeline)
-        if not tally.superseded:
-            return ()
-        old = self.ground.catalog.chunks.page(attempt.pipeline, status=ChunkStatus.SUPERSEDED)
-        return tuple(
-            Edge(
-                child=attempt.run,
-                parent=chunk.run,
-                kind=EdgeKind.REWIND,
-                reason=chunk.reason or "",
-                at=attempt.claimed_at,
-            )
-            for chunk in old
-            if chunk.superseded_by == attempt.chunk and chunk.run is not None and chunk.run != attempt.run
-        )
-
     def _went_on(
         self,
         finished: Sequence[Finished],
-        gathered: Sequence[Gathered],
+        follow_ups: Sequence[Piece | None],
         seconds: float,
         wait_seconds: float,
     ) -> None:
         """After the commit: everything here can be done again by whoever comes next."""
-        for each, one in zip(finished, gathered, strict=True):
-            if self._goes_on(one) and one.cursor is not None:
-                self._plan_follow_up(each.attempt, replace(one.assignment.piece, after=one.cursor))
+        for each, piece in zip(finished, follow_ups, strict=True):
+            if piece is not None:
+                self._plan_follow_up(each.attempt, piece)
         self.publishing.mark([self.work_on.store])
         self.tally.add(finished)
         for each in finished:
@@ -238,7 +240,7 @@ class TableHands:
         self.ground.catalog.chunks.plan(
             attempt.pipeline,
             f"after-{attempt.chunk}",
-            [NewChunk(table=attempt.table, predicate=piece.text())],
+            [NewChunk(table=attempt.table, predicate=piece.text(), reread=attempt.reread)],
             self.ground.clock.now(),
         )
         self.ground.reached(Step.FOLLOW_UP_PLANNED)
@@ -258,4 +260,33 @@ class TableHands:
             wait_seconds=wait_seconds,
             predicate=self.describe(attempt),
             eta_seconds=self.tally.eta_seconds(self.ground.catalog.chunks.tally(attempt.pipeline)),
+            reason=None if attempt.reread is None else attempt.reread.reason,
         )
+
+
+def _is_broken_off(gathered: Gathered) -> bool:
+    """Whether the read came to its limit, so that there may be more behind its cursor."""
+    limit = gathered.assignment.read.limit
+    return limit is not None and gathered.read >= limit
+
+
+def _edges(attempt: ChunkAttempt) -> tuple[Edge, ...]:
+    """From the runs that read before what is read again, with the reason.
+
+    The record is the moment at which it was asked for: a run may do what was asked for at several times, each
+    with a reason of its own.
+    """
+    if attempt.reread is None:
+        return ()
+    asked_at = attempt.reread.asked_at.isoformat()
+    return tuple(
+        Edge(
+            child=attempt.run,
+            parent=run,
+            kind=EdgeKind.REWIND,
+            at=attempt.claimed_at,
+            record=asked_at,
+            reason=attempt.reread.reason,
+        )
+        for run in attempt.reread.runs
+    )

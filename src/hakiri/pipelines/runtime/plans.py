@@ -12,14 +12,15 @@ from typing import Any
 from hakiri.catalog.contract.chunks import Chunk, ChunkStatus, NewChunk, Reread
 from hakiri.core.canonical import sha256_of
 from hakiri.core.ids import PipelineId, TableName
+from hakiri.pipelines.chunks.bounds import just_above
 from hakiri.pipelines.chunks.pieces import Piece, PieceKind, stream_name
-from hakiri.pipelines.chunks.planning import plan_table
+from hakiri.pipelines.chunks.planning import plan_earlier, plan_table
 from hakiri.pipelines.chunks.streaming import next_tail, open_edge, pass_counter, sweep_after
 from hakiri.pipelines.events import ChunksPlanned
-from hakiri.pipelines.reached import history_plan
+from hakiri.pipelines.reached import history_plan, late_beginnings
 from hakiri.pipelines.runtime.ground import Ground
 from hakiri.pipelines.runtime.tables import TableWork
-from hakiri.sources.contract import Connector, Extent
+from hakiri.sources.contract import Connector, Extent, Window
 from hakiri.store.manifests import AttemptManifest
 
 _PAGE = 1000
@@ -43,6 +44,22 @@ def plan_history(ground: Ground, pipeline: PipelineId, work: TableWork, connecto
         turns = zip_longest(*(_numbered(ground, pipeline, work, pieces) for pieces in parts))
         pieces = tuple(piece for turn in turns for piece in turn if piece is not None)
         planned += _plan(ground, pipeline, work.store, new[0], pieces, also=new[1:])
+    return planned + _plan_earlier(ground, pipeline, work, connector)
+
+
+def _plan_earlier(ground: Ground, pipeline: PipelineId, work: TableWork, connector: Connector) -> int:
+    """Plan what a later `start_from` left out when the history was planned; how many chunks were added."""
+    if work.is_pass or work.cursor is None or not work.kind.is_cut:
+        return 0
+    start_from = work.knobs.start_from.value
+    late = late_beginnings(ground.catalog, pipeline, work.store, work.partitions, start_from)
+    planned = 0
+    for partition in work.partitions:
+        stream = stream_name(work.store, partition)
+        if (begins := late.get(stream)) is not None:
+            facts = replace(_facts(work, connector), partitions=(partition,))
+            pieces = plan_earlier(facts, work.knobs, ground.clock.now(), begins=begins)
+            planned += _plan(ground, pipeline, work.store, f"{history_plan(stream)} before {begins}", pieces)
     return planned
 
 
@@ -104,10 +121,11 @@ def plan_sweeps(ground: Ground, pipeline: PipelineId, work: TableWork) -> int:
         piece = done[0][0]
         if piece.pass_size is not None and len(done) < piece.pass_size:
             continue
+        window = _reread_window(piece, work)
+        if window is None and piece.kind is PieceKind.TAIL:
+            continue
         since_seq = min(chunk.seq or 0 for _, chunk in done)
-        whole = replace(
-            piece, window=_reread_window(piece, work), partition={} if piece.pass_size else piece.partition
-        )
+        whole = replace(piece, window=window, partition={} if piece.pass_size else piece.partition)
         sweep = sweep_after(whole, since_seq)
         planned += _plan(ground, pipeline, work.store, f"sweep of {work.store} after {name}", (sweep,))
     return planned
@@ -145,12 +163,12 @@ def _latest_claims(ground: Ground, pipeline: PipelineId, table: TableName) -> di
     return claims
 
 
-def _reread_window(piece: Piece, work: TableWork) -> Any:
-    from hakiri.sources.contract import Window
-
+def _reread_window(piece: Piece, work: TableWork) -> Window | None:
+    """What a read behind a lag has brought for certain: all above the place that it began after."""
     if piece.kind is not PieceKind.TAIL or work.cursor is None or piece.after is None:
         return None
-    return Window(field=work.cursor, since=piece.after[work.cursor])
+    since = just_above(piece.after[work.cursor])
+    return None if since is None else Window(field=work.cursor, since=since)
 
 
 def _next(ground: Ground, pipeline: PipelineId, work: TableWork, partition: Mapping[str, str]) -> Piece:

@@ -11,8 +11,8 @@ from typing import TypeVar
 from hakiri.catalog.contract.pipelines import Failure, Phase
 from hakiri.catalog.contract.runs import Run, RunOutcome, RunStatus, StartedRun
 from hakiri.catalog.errors import PhaseMoved
-from hakiri.core.errors import HakiriError
-from hakiri.core.ids import ChunkId, PipelineId, TableName
+from hakiri.core.errors import ExitCode, HakiriError
+from hakiri.core.ids import PipelineId, TableName
 from hakiri.engine import as_ours
 from hakiri.manifest import PipelineSpec
 from hakiri.pipelines.applied import applied_text, spec_hash
@@ -20,7 +20,6 @@ from hakiri.pipelines.chunks.due import next_due, sla_in_force
 from hakiri.pipelines.chunks.phases import PhaseEvent, advance_phase, event_after_chunk
 from hakiri.pipelines.chunks.states import RunEvent, RunState, advance
 from hakiri.pipelines.events import (
-    ChunkAdvanced,
     Discovered,
     PhaseChanged,
     RunEnded,
@@ -55,6 +54,7 @@ from hakiri.pipelines.runtime.slots import WritePace
 from hakiri.pipelines.runtime.steps import Step
 from hakiri.pipelines.runtime.tables import TableWork, plans_for, prepare_table, table_job
 from hakiri.pipelines.runtime.tally import RunTally
+from hakiri.pipelines.runtime.watching import watch_reads
 from hakiri.sources.reading import OpenSource, open_source
 from hakiri.store.files import LocalFiles
 
@@ -102,7 +102,10 @@ class PipelineRun:
             if not isinstance(told, HakiriError):
                 self._end(started, RunStatus.FAILED, tally, began, None, kind=type(raised).__name__)
                 raise
-            error = told
+            if told.exit_code is ExitCode.INTERRUPTED:
+                status = RunStatus.PARTIAL  # somebody asked to stop while it waited for its source
+            else:
+                error = told
         except BaseException:
             self._end(started, RunStatus.PARTIAL, tally, began, None, kind="interrupted")
             raise
@@ -176,7 +179,7 @@ class PipelineRun:
             widen=partial(shared_budget, ground, self.pipeline),
         ) as source:
             ground.reached(Step.SOURCE_OPENED)
-            self._watch(source)
+            watch_reads(ground, self.pipeline, source)
             works = self._patiently(partial(self._discovered, source))
             self._patiently(partial(self._planned, works, source))
             catch_ups = 0
@@ -206,18 +209,6 @@ class PipelineRun:
     def _patiently(self, work: Callable[[], _Got]) -> _Got:
         """Ask the source for something, and once more if it could not answer just now."""
         return patiently(self.ground, self.pipeline, self.spec.retries, work)
-
-    def _watch(self, source: OpenSource) -> None:
-        """Have it seen how far reads are, and what they wait for."""
-        source.desk.on_rows = lambda label, rows: self.ground.listen(
-            ChunkAdvanced(pipeline=self.pipeline, chunk=ChunkId(int(label)), rows=rows, bytes=0)
-        )
-        budget = source.budget
-        if budget is not None:
-            why = f"the source's {budget.rate.text}"
-            budget.on_wait = lambda seconds: self.ground.listen(
-                Waiting(pipeline=self.pipeline, seconds=seconds, why=why)
-            )
 
     def _discovered(self, source: OpenSource) -> list[TableWork]:
         ground = self.ground

@@ -23,7 +23,7 @@ from hakiri.pipelines.inputs import empty_input, reference_frames
 from hakiri.pipelines.refusals import note_refusal
 from hakiri.pipelines.runtime.ground import Ground
 from hakiri.pipelines.runtime.jobs import TableJob
-from hakiri.pipelines.soundness import check_columns, check_reading
+from hakiri.pipelines.soundness import check_columns, check_reading, check_rules
 from hakiri.pipelines.tables import with_known_columns
 from hakiri.sources.bridge.schemas import arrow_schema, spark_schema
 from hakiri.sources.contract import OP_COLUMN, Extent, Hint, Table
@@ -115,8 +115,8 @@ def prepare_table(
 ) -> TableWork:
     """Ask the source for the table, and decide what becomes of the stored schema.
 
-    Raises what is wrong with the source or the transform, SchemaIncompatible for what the rules refuse, and
-    LagUnsound or DeletesUnsound for what cannot be declared of a table that is read like this one.
+    Raises what is wrong with the source or the transform, BadExpectations, SchemaIncompatible for what the
+    rules refuse, and LagUnsound or DeletesUnsound for what cannot be declared of a table that is read so.
     """
     place = ground.project.place_of(spec.id)
     store = TableName(spec.store_name(table))
@@ -130,6 +130,7 @@ def prepare_table(
     if OP_COLUMN in found.schema.names and OP_COLUMN not in schema.names:
         raise OpColumnDropped(spec.id, found.name)
     check_columns(spec.id, found.name, schema.names)
+    check_rules(ground.project, spec, spec.tables.index(table), schema)
     incoming = incoming_shape(schema, table, found.primary_key)
     evolution = decided(
         stored, incoming, table, store=store, is_open=found.is_open, find_files=ground.find_files
@@ -151,15 +152,16 @@ def prepare_table(
     kind = _kind(source, spec, table, found, hint)
     check_reading(table, store=store, kind=kind, cursor=cursor, primary_key=evolution.shape.primary_key)
     partitions = tuple(source.connector.partitions(found.name))
+    in_force = replace(hint, cursor_kind=kind)
     return TableWork(
         spec=table,
         store=store,
         table=found,
-        hint=hint,
+        hint=in_force,
         kind=kind,
         cursor=cursor,
         partitions=partitions,
-        knobs=knobs_in_force(spec.backfill, hint, table=table.name, partitions=len(partitions)),
+        knobs=knobs_in_force(spec.backfill, in_force, table=table.name, partitions=len(partitions)),
         incoming=schema,
         evolution=evolution,
         stored=stored,

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from hakiri.core.errors import HakiriError
 from hakiri.core.ids import fresh_token
 from hakiri.core.secrets import Secret
 from hakiri.sources.budget import SharedBudget
@@ -97,7 +98,11 @@ class Desk:
     def _serve(self, connection: socket.socket) -> None:
         visit = _Visit(self._budgets, self._secrets, self.address.key, self._rows)
         try:
-            with suppress(OSError), connection.makefile("rwb") as stream:  # a lost task wants no answer
+            with (
+                suppress(OSError),  # a lost task wants no answer
+                suppress(HakiriError),  # one that gets no turn finds that its line has ended
+                connection.makefile("rwb") as stream,
+            ):
                 while line := stream.readline(_LONGEST_LINE):
                     answer = visit.answer(line)
                     if answer is None:

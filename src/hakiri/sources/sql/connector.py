@@ -55,9 +55,11 @@ class SqlConnector(Connector):
             return session.extent(relation, relation.ordered_column(column))
 
     def has_news(self, read: Read) -> bool | None:
-        """Whether a row is behind the cursor; without one, only reading everything would tell."""
-        if read.cursor is None:
+        """Whether a row is behind the cursor or in the window; else only reading everything would tell."""
+        if read.cursor is None and read.window is None:
             return None
+        if read.cursor is not None and read.incremental is not None and read.incremental not in read.cursor:
+            return True  # another column is followed now, so all of it is read again
         return any(batch.rows.num_rows for batch in self.open(replace(read, limit=1)))
 
     def still(self) -> AbstractContextManager[str | None]:

@@ -117,7 +117,7 @@ def _followed_name(read: Read) -> str | None:
         raise PermanentFailure(
             f"the cursor of table `{read.table}` is one of {', '.join(f'`{key}`' for key in read.cursor)}"
             + (f", and `{read.incremental}` is to be followed" if read.incremental else ""),
-            hint="forget the cursor to read the table from the start, or name the column it is of",
+            hint="read the table from the start with `hakiri cursor reset`, or name the column it is of",
         )
     return next(iter(read.cursor))
 

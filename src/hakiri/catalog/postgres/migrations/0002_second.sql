@@ -33,6 +33,19 @@ CREATE INDEX pipeline_chunks_landed ON pipeline_chunks (table_name, pipeline_id,
 -- Whoever supersedes a chunk says by which, so nobody looks for it.
 DROP INDEX pipeline_chunks_again;
 
+-- How many chunks came in the place of a superseded one, of which the last supersedes it; empty is one.
+ALTER TABLE pipeline_chunks ADD COLUMN successors BIGINT CHECK (successors > 0);
+
+-- Why the chunk reads what was read before, when that was asked for, and which runs read it, as JSON.
+ALTER TABLE pipeline_chunks ADD COLUMN reread TEXT COLLATE "C";
+
+DROP TRIGGER pipeline_chunks_planned ON pipeline_chunks;
+
+CREATE TRIGGER pipeline_chunks_planned BEFORE UPDATE ON pipeline_chunks FOR EACH ROW
+WHEN ((NEW.pipeline_id, NEW.chunk_id, NEW.table_name, NEW.predicate, NEW.reread)
+      IS DISTINCT FROM (OLD.pipeline_id, OLD.chunk_id, OLD.table_name, OLD.predicate, OLD.reread))
+EXECUTE FUNCTION refuse('a chunk stays as it was planned');
+
 -- How often what landed in a table has changed: once for a chunk that is done, once more when it is superseded.
 ALTER TABLE table_state ADD COLUMN landed BIGINT NOT NULL DEFAULT 0;
 
@@ -126,14 +139,20 @@ REVOKE UPDATE, DELETE, TRUNCATE ON audit FROM CURRENT_USER, PUBLIC;
 
 CREATE TABLE budget (
   name TEXT COLLATE "C" PRIMARY KEY,
-  -- What was left at that time, in millionths of a call.
-  level BIGINT NOT NULL CHECK (level >= 0),
-  filled_at TIMESTAMPTZ NOT NULL
+  -- How often the source may be called, as in `60/min`; empty if as often as one likes.
+  rate TEXT COLLATE "C",
+  -- How many calls were granted since the budget began.
+  granted BIGINT NOT NULL CHECK (granted >= 0),
+  -- How many it were by which moment, as JSON, oldest first. The last one tells of all.
+  marks TEXT COLLATE "C" NOT NULL
+    CHECK (coalesce(CAST(CAST(marks AS JSON) -> -1 ->> 1 AS BIGINT), 0) = granted)
 ) WITH (fillfactor = 10);
 
+-- Whoever adds to the account dates what he adds, and nobody dates anew what is there already.
 CREATE TRIGGER budget_forward BEFORE UPDATE ON budget FOR EACH ROW
-WHEN ((NEW.name = OLD.name AND NEW.filled_at >= OLD.filled_at) IS NOT TRUE)
-EXECUTE FUNCTION refuse('a budget is not filled for a time that has passed');
+WHEN ((NEW.name = OLD.name
+       AND (NEW.granted > OLD.granted OR (NEW.granted = OLD.granted AND NEW.marks = OLD.marks))) IS NOT TRUE)
+EXECUTE FUNCTION refuse('a budget never forgets what it has granted');
 
 CREATE TRIGGER budget_kept BEFORE DELETE OR TRUNCATE ON budget
-EXECUTE FUNCTION refuse('a budget is not deleted: it would begin full');
+EXECUTE FUNCTION refuse('a budget is not deleted: it would grant everything again');

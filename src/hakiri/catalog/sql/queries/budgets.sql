@@ -1,6 +1,12 @@
+-- get_budget --
+SELECT rate, granted, marks FROM main.budget WHERE name = :budget;
+
 -- add_budget --
-INSERT INTO main.budget (name, level, filled_at) VALUES (:budget, :level, :filled_at)
+INSERT INTO main.budget (name, granted, marks) VALUES (:budget, 0, '[]')
 ON CONFLICT (name) DO NOTHING;
 
 -- save_budget --
-UPDATE main.budget SET level = :level, filled_at = :filled_at WHERE name = :budget;
+UPDATE main.budget SET rate = :rate, granted = :granted, marks = :marks WHERE name = :budget;
+
+-- note_budget --
+UPDATE main.budget SET rate = :rate WHERE name = :budget;

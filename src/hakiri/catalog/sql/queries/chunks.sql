@@ -41,7 +41,7 @@ UPDATE main.pipeline_chunks
   FROM (SELECT listed.value FROM json_each(:chunks) AS listed LIMIT :count) AS open
  WHERE pipeline_id = :pipeline AND chunk_id = CAST(open.value ->> 0 AS BIGINT)
 RETURNING pipeline_id, chunk_id, table_name, predicate, run_id, holder_node, attempts, nonce, seq, claimed_at,
-          leased_until;
+          leased_until, reread;
 
 -- renew_chunks --
 UPDATE main.pipeline_chunks
@@ -50,7 +50,7 @@ UPDATE main.pipeline_chunks
  WHERE pipeline_id = :pipeline AND chunk_id = CAST(held.value ->> 0 AS BIGINT)
    AND status = 'running' AND attempts = CAST(held.value ->> 1 AS BIGINT) AND nonce = held.value ->> 2
 RETURNING pipeline_id, chunk_id, table_name, predicate, run_id, holder_node, attempts, nonce, seq, claimed_at,
-          leased_until;
+          leased_until, reread;
 
 -- finish_chunks --
 UPDATE main.pipeline_chunks
@@ -92,14 +92,15 @@ UPDATE main.pipeline_chunks SET status = 'pending', error_kind = NULL, error_msg
 UPDATE main.pipeline_chunks SET status = 'skipped' WHERE pipeline_id = :pipeline AND status = 'failed';
 
 -- done_chunks --
-SELECT chunk_id, table_name, predicate FROM main.pipeline_chunks
+SELECT chunk_id, table_name, predicate, run_id FROM main.pipeline_chunks
  WHERE pipeline_id = :pipeline AND status = 'done'
    AND chunk_id IN (SELECT CAST(listed.value ->> 0 AS BIGINT) FROM json_each(:chunks) AS listed)
  ORDER BY chunk_id;
 
 -- supersede_chunks --
 UPDATE main.pipeline_chunks
-   SET status = 'superseded', reason = :reason, superseded_by = CAST(old.value ->> 1 AS BIGINT)
+   SET status = 'superseded', reason = :reason, superseded_by = CAST(old.value ->> 1 AS BIGINT),
+       successors = :successors
   FROM (SELECT listed.value FROM json_each(:chunks) AS listed LIMIT :count) AS old
  WHERE pipeline_id = :pipeline AND chunk_id = CAST(old.value ->> 0 AS BIGINT);
 

@@ -33,6 +33,19 @@ CREATE INDEX pipeline_chunks_landed ON pipeline_chunks (table_name, pipeline_id,
 -- Whoever supersedes a chunk says by which, so nobody looks for it.
 DROP INDEX pipeline_chunks_again;
 
+-- How many chunks came in the place of a superseded one, of which the last supersedes it; empty is one.
+ALTER TABLE pipeline_chunks ADD COLUMN successors INTEGER CHECK (successors > 0);
+
+-- Why the chunk reads what was read before, when that was asked for, and which runs read it, as JSON.
+ALTER TABLE pipeline_chunks ADD COLUMN reread TEXT;
+
+DROP TRIGGER pipeline_chunks_planned;
+
+CREATE TRIGGER pipeline_chunks_planned BEFORE UPDATE ON pipeline_chunks
+WHEN (NEW.rowid, NEW.pipeline_id, NEW.chunk_id, NEW.table_name, NEW.predicate, NEW.reread)
+     IS NOT (OLD.rowid, OLD.pipeline_id, OLD.chunk_id, OLD.table_name, OLD.predicate, OLD.reread)
+BEGIN SELECT RAISE(ABORT, 'a chunk stays as it was planned'); END;
+
 -- How often what landed in a table has changed: once for a chunk that is done, once more when it is superseded.
 ALTER TABLE table_state ADD COLUMN landed INTEGER NOT NULL DEFAULT 0;
 
@@ -89,18 +102,23 @@ BEGIN SELECT RAISE(ABORT, 'the audit log is append-only: no entry is deleted'); 
 
 CREATE TABLE budget (
   name TEXT PRIMARY KEY,
-  -- What was left at that time, in millionths of a call.
-  level INTEGER NOT NULL CHECK (level >= 0),
-  filled_at TEXT NOT NULL
+  -- How often the source may be called, as in `60/min`; empty if as often as one likes.
+  rate TEXT,
+  -- How many calls were granted since the budget began.
+  granted INTEGER NOT NULL CHECK (granted >= 0),
+  -- How many it were by which moment, as JSON, oldest first. The last one tells of all.
+  marks TEXT NOT NULL CHECK (coalesce(marks ->> '$[#-1][1]', 0) = granted)
 ) STRICT, WITHOUT ROWID;
 
+-- Whoever adds to the account dates what he adds, and nobody dates anew what is there already.
 CREATE TRIGGER budget_forward BEFORE UPDATE ON budget
-WHEN (NEW.name = OLD.name AND NEW.filled_at >= OLD.filled_at) IS NOT TRUE
-BEGIN SELECT RAISE(ABORT, 'a budget is not filled for a time that has passed'); END;
+WHEN (NEW.name = OLD.name
+      AND (NEW.granted > OLD.granted OR (NEW.granted = OLD.granted AND NEW.marks = OLD.marks))) IS NOT TRUE
+BEGIN SELECT RAISE(ABORT, 'a budget never forgets what it has granted'); END;
 
 CREATE TRIGGER budget_again BEFORE INSERT ON budget
 WHEN EXISTS (SELECT 1 FROM budget WHERE name = NEW.name)
 BEGIN SELECT RAISE(ABORT, 'a budget is taken from, never begun anew'); END;
 
 CREATE TRIGGER budget_kept BEFORE DELETE ON budget
-BEGIN SELECT RAISE(ABORT, 'a budget is not deleted: it would begin full'); END;
+BEGIN SELECT RAISE(ABORT, 'a budget is not deleted: it would grant everything again'); END;

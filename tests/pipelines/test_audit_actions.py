@@ -1,0 +1,32 @@
+"""The page about the catalog names every action that the audit log may have."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from hakiri.catalog.contract.pipelines import Decision
+from hakiri.pipelines.evolution.recording import ACCEPTED, MIGRATED, RECONCILED
+from hakiri.pipelines.refusals import REFUSED
+from hakiri.pipelines.runtime.leaving import BACK, LEFT
+
+ROOT = Path(__file__).parents[2]
+ACTIONS = {*Decision, "cursor", "rewind", REFUSED, ACCEPTED, MIGRATED, RECONCILED, LEFT, BACK}
+# What is written there is one of these names, or a name in place of it.
+WRITTEN = re.compile(r"(?:audit\.note|add_entry)\(\s*(?:tx,\s*)?[\w.\"]+,\s*([\w.\"-]+),")
+NAMES = {'"cursor"', '"rewind"', "decision", "action", "REFUSED", "LEFT", "BACK"}
+
+
+def test_the_page_names_every_action() -> None:
+    page = (ROOT / "docs" / "catalog.md").read_text("utf-8")
+    section = page.partition("## Who decided what")[2].partition("\n## ")[0]
+    rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+
+    assert set(re.findall(r"`([a-z-]+)`", " ".join(rows))) == {str(action) for action in ACTIONS}
+
+
+def test_nothing_else_is_written_into_the_log() -> None:
+    files = [file for file in (ROOT / "src").rglob("*.py") if "testing" not in file.parts]
+    found = {name for file in files for name in WRITTEN.findall(file.read_text("utf-8"))}
+
+    assert found == NAMES
