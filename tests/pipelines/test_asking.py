@@ -102,6 +102,17 @@ def test_a_source_that_has_no_such_table_is_an_answer_too(
     assert [str(place) for place in error.places] == ["hakiri.toml:3"]
 
 
+def test_files_of_which_none_was_read_are_news(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id\n1\n")
+    source = 'source = { connector = "files", config = { path = "*.csv", format = "csv" } }'
+    project = load(tmp_path, f'[[pipeline]]\nid = "files"\n{source}\ntables = ["files"]\n')
+
+    with open_catalog("sqlite:///c.sqlite", project="shop", base=tmp_path, now=CLOCK.now()) as catalog:
+        news = with_news(project, project.pipelines, catalog, {}, CLOCK)
+
+    assert news == {"files"}
+
+
 def test_a_missing_secret_is_told_before_the_source_is_called(tmp_path: Path) -> None:
     project = load(
         tmp_path,

@@ -172,6 +172,21 @@ def test_without_a_schedule_the_source_is_asked_for_news(tmp_path: Path) -> None
         assert need() == {"orders": Need.NEWS}
 
 
+def test_an_edit_does_not_hide_the_news_of_a_source(tmp_path: Path) -> None:
+    shop = Shop.make(tmp_path)
+    with shop.past(T0) as past:
+        done(past)
+    shop.write(pipeline(more='incremental = "id"\nretries = 2\n'))
+    with shop.past(NOW) as past:
+
+        def need() -> dict[str, Need]:
+            return needs_now(shop.project, past.catalog, only=None, env={}, clock=FixedClock(NOW))
+
+        assert need() == {"orders": Need.CHANGED}
+        shop.put(1, first=1001)
+        assert need() == {"orders": Need.NEWS}
+
+
 def test_a_pipeline_whose_source_is_out_of_reach_does_not_pass_for_up_to_date(tmp_path: Path) -> None:
     shop = Shop.make(tmp_path)
     with shop.past(T0) as past:

@@ -282,6 +282,36 @@ def test_a_change_that_is_refused_is_told_apart(tmp_path: Path) -> None:
     assert [problem.code for problem in each.problems] == ["pipelines.schema_incompatible"]
 
 
+@pytest.mark.parametrize(
+    ("start_from", "to_come"),
+    [('start_from = "2024-05-01"\n', (0, 0)), ('start_from = "2024-03-01"\n', (61, 2)), ("", (121, 4))],
+    ids=["same", "earlier", "none"],
+)
+def test_what_a_later_start_left_out_is_to_come_when_it_moves_back(
+    tmp_path: Path, start_from: str, to_come: tuple[int, int]
+) -> None:
+    def manifest_with(start: str) -> str:
+        return pipeline(
+            table='"days"',
+            more=f'incremental = "day"\nschedule = "every 1d"\n[pipeline.backfill]\nwindow = "P1M"\n{start}',
+        )
+
+    shop = Shop.make(tmp_path, manifest_with('start_from = "2024-05-01"\n'))
+    shop.do(
+        "CREATE TABLE days (id INTEGER PRIMARY KEY, day TEXT)",
+        "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 151) "
+        "INSERT INTO days SELECT i, date('2024-01-01', i || ' days') FROM n",
+    )
+    with shop.past(T0) as past:
+        past.began("orders", window("2024-05-01", field="day"))
+        past.finished("orders", rows=31, cursor={"day": "2024-05-31"})
+    shop.write(manifest_with(start_from))
+
+    (table,) = only(planned(shop)).tables
+
+    assert (table.rows, table.chunks) == to_come
+
+
 @pytest.mark.spec("HP-042")
 def test_the_plan_after_an_edit_is_the_edit(tmp_path: Path) -> None:
     shop = Shop.make(tmp_path, pipeline(more='incremental = "id"\nschedule = "every 1d"\n'))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from hakiri.manifest import dump_pipeline
 from hakiri.transforms import artifacts_of
 
 if TYPE_CHECKING:
+    from hakiri.catalog.contract.pipelines import AppliedSpec
     from hakiri.manifest import PipelineSpec
 
 
@@ -22,6 +24,14 @@ def applied_text(spec: PipelineSpec) -> str:
 def spec_hash(spec: PipelineSpec, root: Path) -> str:
     """Equal as long as neither the declaration nor a compiled transform of it changes."""
     return declared_hash(dump_pipeline(spec), compiled_texts(spec, root))
+
+
+def cursor_applied(applied: AppliedSpec, table: str) -> str | None:
+    """The column by which a table was to be followed, by its name in the manifest; None for none."""
+    declared = json.loads(applied.spec_json)
+    tables = [{"name": each} if isinstance(each, str) else each for each in declared.get("tables", ())]
+    own = next((each.get("incremental") for each in tables if each["name"] == table), None)
+    return own or declared.get("incremental")
 
 
 def declared_hash(declaration: Mapping[str, Any], transforms: Mapping[str, str]) -> str:

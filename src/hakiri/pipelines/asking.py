@@ -182,10 +182,11 @@ def _has_news(connector: Connector, spec: PipelineSpec, table: TableSpec, catalo
         for stream, place in kept.items()
         if stream_of(stream)[0] == store and place
     ]
-    if column is not None and not any(stream_of(stream)[0] == store for stream in kept):
+    if not any(stream_of(stream)[0] == store for stream in kept):
         # No row has come behind the history yet, or none at all: the next read is that of its open end.
         edge = Reached(catalog=catalog, pipeline=pipeline).edge(store, {})
-        reads.append(Read(table=name, incremental=column, window=Window(field=column, since=edge)))
+        window = None if column is None else Window(field=column, since=edge)
+        reads.append(Read(table=name, incremental=column, window=window))
     return any(connector.has_news(read) for read in reads)
 
 

@@ -42,19 +42,25 @@ def needs_now(
 ) -> dict[str, Need]:
     """What is to be done about every pipeline, or one, by id.
 
-    Sources of pipelines that are up to date and have no schedule are asked whether they have news: there is
-    no other sign that something is to be pulled. One that is out of reach is run: that tells what is wrong,
-    and nobody takes its pipeline for up to date.
+    Sources of pipelines without a schedule that are up to date, or were only edited, are asked whether they
+    have news: there is no other sign that something is to be pulled. One that is out of reach is run: that
+    tells what is wrong, and nobody takes its pipeline for up to date.
     """
     now = clock.now()
     specs = chosen_specs(project, only)
     needs = {spec.id: need_of(catalog, spec, project.root, now) for spec in specs}
-    quiet = [spec for spec in specs if needs[spec.id] is Need.NOTHING and spec.schedule is None]
+    quiet = [
+        spec for spec in specs if needs[spec.id] in (Need.NOTHING, Need.CHANGED) and spec.schedule is None
+    ]
     if quiet:
         from hakiri.pipelines.asking import news_of
 
         news = news_of(project, quiet, catalog, env, clock)
-        needs |= {name: Need.NEWS for name, has_news in news.items() if has_news is not False}
+        needs |= {
+            name: Need.NEWS
+            for name, has_news in news.items()
+            if has_news or (has_news is None and needs[name] is Need.NOTHING)
+        }
     return needs
 
 

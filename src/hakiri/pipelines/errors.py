@@ -90,6 +90,21 @@ class HiddenColumn(HakiriError):
         )
 
 
+class OtherCursor(HakiriError):
+    """A table without a key is to be read in another way than before, so that what is stored came twice."""
+
+    code = "pipelines.other_cursor"
+    exit_code = ExitCode.USAGE
+
+    def __init__(self, table: str, before: str | None, now: str | None) -> None:
+        self.table, self.before, self.now = table, before, now
+        old, new = (f"by `{column}`" if column else "as a whole" for column in (before, now))
+        super().__init__(
+            f"table `{table}` was read {old}; read {new}, its rows would be there twice, as it has no key",
+            hint="undo the change of `incremental`, or pull it into another table with `as`",
+        )
+
+
 class WaitsForDecision(HakiriError):
     """A pipeline that failed does nothing until somebody decides."""
 

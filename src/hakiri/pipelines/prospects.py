@@ -21,7 +21,7 @@ from hakiri.pipelines.evolution import incoming_shape, shape_of
 from hakiri.pipelines.evolution.decide import refusal
 from hakiri.pipelines.needs import Need
 from hakiri.pipelines.plan import PlannedTable
-from hakiri.pipelines.soundness import check_columns, check_reading, check_rules
+from hakiri.pipelines.soundness import check_columns, check_reading, check_rules, check_same_cursor
 from hakiri.pipelines.tables import with_known_columns
 from hakiri.sources.bridge.forms import spark_form
 
@@ -109,6 +109,8 @@ class Prospecting:
         table, found = self.spec.tables[number], look.table
         key = incoming_shape(found.schema, table, found.primary_key).primary_key
         check_reading(table, store=planned.store, kind=look.kind, cursor=look.cursor, primary_key=key)
+        if self.reached.catalog is not None and not key:
+            check_same_cursor(self.reached.catalog, self.spec, table)
         return planned
 
     def _with_rows(self, planned: PlannedTable, number: int, look: TableLook) -> PlannedTable:
@@ -122,7 +124,9 @@ class Prospecting:
             facts,
             knobs,
             self.reached.streams(facts, knobs.start_from.value),
-            pulls_news=self.need in (Need.DUE, Need.NEWS) or is_read_on,
+            pulls_news=self.need in (Need.DUE, Need.NEWS)
+            or is_read_on
+            or (self.need is Need.CHANGED and look.has_news is True),
             now=self.now,
             rows_done=self._rows_done(look),
         )

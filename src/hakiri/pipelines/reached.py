@@ -52,8 +52,21 @@ class Reached:
         """Every stream of the table; one that is read in passes has one for all of its partitions."""
         groups = [facts.partitions] if facts.is_pass else [(each,) for each in facts.partitions]
         late: dict[str, Bound] = {}
-        if self.catalog is not None and self.tally.total and facts.is_cut and not facts.is_pass:
-            late = late_beginnings(self.catalog, self.pipeline, facts.table, facts.partitions, start_from)
+        if (
+            self.catalog is not None
+            and self.tally.total
+            and facts.is_cut
+            and facts.field
+            and not facts.is_pass
+        ):
+            late = late_beginnings(
+                self.catalog,
+                self.pipeline,
+                facts.table,
+                field=facts.field,
+                partitions=facts.partitions,
+                start_from=start_from,
+            )
         for partitions in groups:
             partition = {} if facts.is_pass else dict(partitions[0])
             name = stream_name(facts.table, partition)
@@ -97,16 +110,18 @@ def late_beginnings(
     catalog: Catalog,
     pipeline: PipelineId,
     table: str,
+    *,
+    field: str,
     partitions: Sequence[Mapping[str, str]],
     start_from: datetime | None,
 ) -> dict[str, Bound]:
-    """By stream, where a history begins that was planned to begin later than from `start_from` on.
+    """By stream, where a history by this column begins that was planned to begin later than `start_from`.
 
-    None is from the beginning. What lies before was left out when the manifest had a later `start_from`.
+    None is the beginning of all. What lies before was left out when the manifest had a later `start_from`.
     """
     wanted = {stream_name(table, partition) for partition in partitions}
     first: dict[str, Bound | None] = {}
-    for stream, since in _beginnings(catalog, pipeline, table):
+    for stream, since in _beginnings(catalog, pipeline, table, field):
         first.setdefault(stream, since)
         if first.keys() >= wanted:
             break
@@ -118,7 +133,7 @@ def late_beginnings(
     if not late:
         return {}
     every: dict[str, list[Bound | None]] = {}
-    for stream, since in _beginnings(catalog, pipeline, table):
+    for stream, since in _beginnings(catalog, pipeline, table, field):
         every.setdefault(stream, []).append(since)
     begins = {stream: _earliest_if_late(every[stream], start_from) for stream in late}
     return {stream: bound for stream, bound in begins.items() if bound is not None}
@@ -135,13 +150,17 @@ def _earliest_if_late(beginnings: Sequence[Bound | None], start_from: datetime |
     return axis.bound(earliest)
 
 
-def _beginnings(catalog: Catalog, pipeline: PipelineId, table: str) -> Iterator[tuple[str, Bound | None]]:
+def _beginnings(
+    catalog: Catalog, pipeline: PipelineId, table: str, field: str
+) -> Iterator[tuple[str, Bound | None]]:
     """Where the windows of every stream's history begin, in the order in which they were planned."""
     after, limit = None, _FEW
     while page := catalog.chunks.page(pipeline, after=after, limit=limit):
         for chunk in page:
             piece = _piece(chunk.predicate) if chunk.table == table else None
-            if piece is not None and piece.kind is PieceKind.WINDOW and piece.window is not None:
+            if piece is None or piece.kind is not PieceKind.WINDOW or piece.window is None:
+                continue
+            if piece.window.field == field:
                 yield stream_name(table, piece.partition), piece.window.since
         after, limit = page[-1].chunk, _PAGE
 

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 
 from hakiri.core.cursors import CursorKind
 from hakiri.core.errors import ExitCode, HakiriError, Place
+from hakiri.core.ids import PipelineId, TableName
 from hakiri.core.nearest import nearest
-from hakiri.pipelines.errors import HiddenColumn
+from hakiri.pipelines.applied import cursor_applied
+from hakiri.pipelines.errors import HiddenColumn, OtherCursor
 from hakiri.transforms import fresh_artifacts
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from hakiri.catalog import Catalog
     from hakiri.manifest import PipelineSpec, Project, TableSpec
 
 # Where rows can go. The store of the project is the only one.
@@ -132,6 +135,21 @@ def check_reading(
         why = f"only what is new by `{cursor}` is read, so that nothing is ever read again"
         hint = "set a `lag`: keys are compared within it; without `incremental` they are in the whole table"
         raise DeletesUnsound(store, why, hint)
+
+
+def check_same_cursor(catalog: Catalog, spec: PipelineSpec, table: TableSpec) -> None:
+    """Raise OtherCursor if a table that has rows was followed by another column when it was applied.
+
+    To be asked of a table without a key: read in another way, its rows would come once more.
+    """
+    pipeline = PipelineId(spec.id)
+    applied = catalog.pipelines.applied(pipeline)
+    before, now = (None if applied is None else cursor_applied(applied, table.name)), spec.cursor_of(table)
+    if applied is None or before == now:
+        return
+    store = TableName(spec.store_name(table))
+    if any(chunk.pipeline == pipeline and chunk.rows for chunk in catalog.chunks.landed(store)):
+        raise OtherCursor(store, before, now)
 
 
 def check_columns(pipeline: str, table: str, columns: Sequence[str]) -> None:

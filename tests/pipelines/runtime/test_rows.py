@@ -185,6 +185,47 @@ def test_a_table_without_a_cursor_that_did_not_change_adds_nothing(lab: Lab, sou
     assert lab.query("SELECT count(*) FROM items") == [(6,)]
 
 
+def test_what_a_later_start_left_out_is_pulled_when_it_moves_back(lab: Lab, source: CountedSource) -> None:
+    def manifest_from(start: str) -> str:
+        return manifest("monotonic", more=f'[pipeline.backfill]\nwindow = "3d"\nstart_from = "{start}"\n')
+
+    source.put(moments(20))
+    lab.write(manifest_from("2024-01-15")).applied()
+    assert lab.query("SELECT min(id) FROM counted_items") == [(14,)]
+    source.forget_reads()
+
+    lab.write(manifest_from("2024-01-08")).applied()
+    lab.applied()
+
+    assert lab.query("SELECT count(*), min(id) FROM counted_items") == [(14, 7)]
+    assert all(read["window"][1] is not None for read in source.reads())
+
+    lab.write(manifest("monotonic")).applied()
+
+    assert lab.query(STORED) == source.rows()
+
+
+@pytest.mark.parametrize("before", ['incremental = "at"\n', ""], ids=["column", "whole"])
+def test_without_a_key_a_table_is_not_read_anew_by_another_column(
+    lab: Lab, source: CountedSource, before: str
+) -> None:
+    def read(how: str) -> Lab:
+        return lab.write(
+            '[[pipeline]]\nid = "p"\nsource = { connector = "sql", config = { url = "sqlite:counted.db" } }\n'
+            f'tables = ["visits"]\n{how}'
+        )
+
+    source.put(moments(6))
+    source.do("CREATE TABLE visits AS SELECT id, at FROM items")
+    read(before).applied()
+
+    refused = read('incremental = "id"\n').run("p")
+
+    assert refused.error is not None
+    assert (refused.error.code, refused.error.exit_code) == ("pipelines.other_cursor", 2)
+    assert lab.query("SELECT count(*) FROM visits") == [(6,)]
+
+
 def test_late_rows_are_read_within_the_lag(lab: Lab, source: CountedSource) -> None:
     source.put(moments(5))
     lab.write(manifest("monotonic", table='{ name = "items", lag = "2d" }'))

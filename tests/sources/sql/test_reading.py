@@ -188,7 +188,7 @@ def test_a_column_that_is_gone_or_does_not_fit_is_told(filled: Lab) -> None:
         (
             {"incremental": "n", "cursor": {"id": 5}},
             "the cursor of table `things` is one of `id`, and `n` is to be followed",
-            "forget the cursor to read the table from the start, or name the column it is of",
+            "read the table from the start with `hakiri cursor reset`, or name the column it is of",
         ),
         (
             {"incremental": "id", "cursor": {"id": "five"}},

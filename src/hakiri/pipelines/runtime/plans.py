@@ -16,6 +16,7 @@ from hakiri.pipelines.chunks.bounds import just_above
 from hakiri.pipelines.chunks.pieces import Piece, PieceKind, stream_name
 from hakiri.pipelines.chunks.planning import plan_earlier, plan_table
 from hakiri.pipelines.chunks.streaming import next_tail, open_edge, pass_counter, sweep_after
+from hakiri.pipelines.errors import OtherCursor
 from hakiri.pipelines.events import ChunksPlanned
 from hakiri.pipelines.reached import history_plan, late_beginnings
 from hakiri.pipelines.runtime.ground import Ground
@@ -52,7 +53,14 @@ def _plan_earlier(ground: Ground, pipeline: PipelineId, work: TableWork, connect
     if work.is_pass or work.cursor is None or not work.kind.is_cut:
         return 0
     start_from = work.knobs.start_from.value
-    late = late_beginnings(ground.catalog, pipeline, work.store, work.partitions, start_from)
+    late = late_beginnings(
+        ground.catalog,
+        pipeline,
+        work.store,
+        field=work.cursor,
+        partitions=work.partitions,
+        start_from=start_from,
+    )
     planned = 0
     for partition in work.partitions:
         stream = stream_name(work.store, partition)
@@ -176,6 +184,8 @@ def _next(ground: Ground, pipeline: PipelineId, work: TableWork, partition: Mapp
     kept = ground.catalog.cursors.get(pipeline, stream)
     cursor = json.loads(kept.value) if kept is not None else None
     if work.cursor is not None and work.kind.is_cut:
+        if cursor and work.cursor not in cursor and not work.primary_key:
+            raise OtherCursor(work.store, next(iter(cursor)), work.cursor)
         edge = None
         if kept is None:
             chunks = _all_chunks(ground, pipeline, work.store)

@@ -23,7 +23,7 @@ from hakiri.pipelines.inputs import empty_input, reference_frames
 from hakiri.pipelines.refusals import note_refusal
 from hakiri.pipelines.runtime.ground import Ground
 from hakiri.pipelines.runtime.jobs import TableJob
-from hakiri.pipelines.soundness import check_columns, check_reading, check_rules
+from hakiri.pipelines.soundness import check_columns, check_reading, check_rules, check_same_cursor
 from hakiri.pipelines.tables import with_known_columns
 from hakiri.sources.bridge.schemas import arrow_schema, spark_schema
 from hakiri.sources.contract import OP_COLUMN, Extent, Hint, Table
@@ -151,6 +151,8 @@ def prepare_table(
     cursor = spec.cursor_of(table) or (hint.cursor_field if hint.is_cursor else None)
     kind = _kind(source, spec, table, found, hint)
     check_reading(table, store=store, kind=kind, cursor=cursor, primary_key=evolution.shape.primary_key)
+    if not evolution.shape.primary_key:
+        check_same_cursor(ground.catalog, spec, table)
     partitions = tuple(source.connector.partitions(found.name))
     in_force = replace(hint, cursor_kind=kind)
     return TableWork(
