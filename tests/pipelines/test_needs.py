@@ -83,6 +83,13 @@ def committed_late(past: Past) -> None:
     past.did("orders", unseen)
 
 
+def dated_ahead(past: Past) -> None:
+    """A run of a machine whose clock is years ahead, after one that was not."""
+    done(past)
+    past.passed(10 * 365 * 24 * 3600)
+    past.ended("orders", past.started("orders"))
+
+
 def rewound(past: Past) -> None:
     done(past)
     past.catalog.chunks.supersede(
@@ -99,6 +106,8 @@ def rewound(past: Past) -> None:
         (killed_while_streaming, DAILY, Need.UNFINISHED),
         (outlived, DAILY, Need.NOTHING),
         (committed_late, DAILY, Need.UNFINISHED),
+        (dated_ahead, HOURLY, Need.DUE),
+        (dated_ahead, DAILY, Need.NOTHING),
         (rewound, DAILY, Need.UNFINISHED),
         (done, HOURLY, Need.DUE),
         (done, DAILY, Need.NOTHING),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 # What is recorded of a run whose process is gone.
 ABANDONED = "abandoned"
 _LATEST_RUNS = 10
+_LATEST_CHUNKS = 1000
+# How far ahead the clock of another machine may be.
+CLOCKS_APART = timedelta(minutes=1)
 
 
 class Need(StrEnum):
@@ -64,22 +67,33 @@ def need_of(catalog: Catalog, spec: PipelineSpec, root: Path, now: datetime) -> 
         return Need.UNFINISHED
     if applied.spec_hash != current or applied.retired_at is not None:
         return Need.CHANGED
-    return Need.DUE if is_due(spec.schedule, runs[0].started_at if runs else None, now, UTC) else Need.NOTHING
+    return Need.DUE if is_due(spec.schedule, last_started(runs, now), now, UTC) else Need.NOTHING
+
+
+def last_started(runs: Sequence[Run], now: datetime) -> datetime | None:
+    """When the latest of these runs began, the newest first; None if none has.
+
+    What a clock that was far ahead has dated does not keep a schedule from firing until then.
+    """
+    return next((run.started_at for run in runs if run.started_at <= now + CLOCKS_APART), None)
 
 
 def _was_cut_off(catalog: Catalog, pipeline: PipelineId, runs: Sequence[Run]) -> bool:
     """Whether a run never came to its end and nobody came after it, so that its views may be missing."""
     cut_off = [run for run in runs if not _came_to_its_end(run) and run.status is not RunStatus.SKIPPED]
-    ends = [run for run in runs if _came_to_its_end(run)]
-    looked_after = max((run.started_at for run in ends), default=None)
-    if any(looked_after is None or looked_after < (run.ended_at or run.started_at) for run in cut_off):
+    looked_after = max((run.started_at for run in runs if _came_to_its_end(run)), default=None)
+    if looked_after is None:
+        return bool(cut_off)
+    if any(looked_after < (run.ended_at or run.started_at) for run in cut_off):
         return True
-    if all(run.status.has_ended for run in cut_off):
-        return False
-    # Nobody knows whether it lives, on a machine that we do not see; but what it committed is known.
-    last = next(iter(catalog.chunks.recent(pipeline, limit=1)), None)
-    published = max(run.ended_at or run.started_at for run in ends)
-    return last is not None and last.completed_at is not None and last.completed_at > published
+    # Nobody knows whether those live of which no end is known. But what they committed is known, and whoever
+    # came after that has written the views.
+    unseen = {run.run for run in cut_off if not run.status.has_ended}
+    recent = catalog.chunks.recent(pipeline, limit=_LATEST_CHUNKS) if unseen else ()
+    return any(
+        chunk.run in unseen and chunk.completed_at is not None and chunk.completed_at >= looked_after
+        for chunk in recent
+    )
 
 
 def _came_to_its_end(run: Run) -> bool:

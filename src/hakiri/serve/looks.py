@@ -11,7 +11,7 @@ from hakiri.catalog.contract.runs import RunStatus
 from hakiri.core.ids import PipelineId
 from hakiri.manifest import PipelineSpec
 from hakiri.pipelines.chunks.due import next_due
-from hakiri.pipelines.needs import Need
+from hakiri.pipelines.needs import Need, last_started
 
 _LATEST_RUNS = 10
 _FIRST_WAIT_SECONDS = 5.0
@@ -69,7 +69,7 @@ def look_at(catalog: Catalog, spec: PipelineSpec, need: Need, now: datetime, *, 
         phase=state.phase if state is not None else Phase.PLANNING,
         pending=catalog.chunks.tally(pipeline).pending,
         is_elsewhere=is_elsewhere,
-        last_started=runs[0].started_at if runs else None,
+        last_started=last_started(runs, now),
     )
 
 

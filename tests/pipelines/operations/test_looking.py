@@ -195,6 +195,13 @@ def test_a_run_that_broke_off_leaves_the_pipeline_partial(scene: Scene, status: 
     assert seen(scene).light == "partial"
 
 
+def test_what_a_run_left_to_others_is_fine_once_they_have_done_it(scene: Scene) -> None:
+    streaming(scene, "orders", "orders")
+    scene.ended("orders", scene.started("orders"), RunStatus.PARTIAL)
+
+    assert seen(scene).light == "ok"
+
+
 def test_chunks_that_wait_in_a_streaming_pipeline_make_it_partial(scene: Scene) -> None:
     streaming(scene, "orders", "orders")
     scene.planned("orders", "orders", tail({"id": 400}))

@@ -8,6 +8,7 @@ from tests.support.runtime import Lab
 
 from hakiri.catalog.contract.pipelines import Phase
 from hakiri.catalog.contract.runs import RunStatus
+from hakiri.core.ids import PipelineId
 from hakiri.pipelines.events import ChunkAdvanced, PhaseChanged
 from hakiri.pipelines.needs import Need
 
@@ -64,3 +65,19 @@ def test_whoever_watches_sees_rows_while_a_chunk_is_read(lab: Lab, source: Count
     assert seen == sorted(seen)
     assert set(seen) <= {10, 20, 30, 40}
     assert len(seen) >= 2
+
+
+def test_a_source_may_become_one_that_only_one_worker_may_read(lab: Lab, source: CountedSource) -> None:
+    source.put(moments(20))
+    lab.write(manifest("monotonic"))
+    lab.applied()
+    source.put([(500, "2025-03-02T00:00:00+00:00", "part-2", "new")])
+    lab.write(manifest("opaque-token"))
+
+    changed = lab.ran()
+
+    assert changed.result is not None
+    assert changed.result.run.status is RunStatus.SUCCESS
+    assert lab.query(STORED) == source.rows()
+    with lab.catalog() as catalog:
+        assert catalog.leases.current(PipelineId("p")) is None

@@ -331,4 +331,5 @@ def reread_of(old: Iterable[HeldChunk], reason: str, now: datetime) -> Reread:
 
 def fresh_nonce(seen: str, before: ChunkAttempt | Lease | None) -> str:
     """The nonce that was seen, or one that nobody saw when it is that of the holder before."""
-    return seen if before is None or seen != before.nonce else f"not {seen}"
+    is_repeated = before is not None and seen == before.nonce and seen != UNKNOWN_NONCE
+    return f"not {seen}" if is_repeated else seen

@@ -57,7 +57,9 @@ class Standing:
             return "new"
         chunks = self.status.chunks
         is_done = self.status.phase is Phase.STREAMING and chunks.done == chunks.total
-        return "ok" if is_done and self.latest.status is RunStatus.SUCCESS else "partial"
+        # What a run had to leave to others, and is done by now, they have done.
+        left_to_others = self.latest.status is RunStatus.PARTIAL and self.latest.error_kind is None
+        return "ok" if is_done and (self.latest.status is RunStatus.SUCCESS or left_to_others) else "partial"
 
 
 def standing_of(

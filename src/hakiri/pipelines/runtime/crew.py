@@ -186,7 +186,7 @@ class Crew:
             self._give_back(attempts, error, retry=True)
         except HakiriError as error:
             if self.ground.stop.is_asked:
-                self._give_back(attempts, error, retry=True)
+                self._give_back(attempts, error, retry=True, is_told=True)  # it is no failure of theirs
             else:
                 self._decide(attempts, error)
         except BaseException:

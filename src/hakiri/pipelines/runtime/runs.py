@@ -8,6 +8,7 @@ from datetime import UTC
 from functools import partial
 from typing import TypeVar
 
+from hakiri.catalog.contract.leases import Lease
 from hakiri.catalog.contract.pipelines import Failure, Phase
 from hakiri.catalog.contract.runs import Run, RunOutcome, RunStatus, StartedRun
 from hakiri.catalog.errors import PhaseMoved
@@ -45,6 +46,7 @@ from hakiri.pipelines.runtime.plans import (
 from hakiri.pipelines.runtime.shop import (
     RunResult,
     Shop,
+    leased,
     phase_of,
     recorded,
     settle_edited,
@@ -72,6 +74,7 @@ class PipelineRun:
     is_tick: bool
     allowance: Allowance = field(default_factory=Allowance)
     state: RunState = RunState.IDLE
+    _lease: Lease | None = None
     _ticks: int = 0
 
     @property
@@ -93,8 +96,7 @@ class PipelineRun:
         error: HakiriError | None = None
         status = RunStatus.FAILED
         try:
-            if started.lease is not None:
-                self.shop.keeper.hold_pipeline(started.lease)
+            self._hold(started.lease)
             error = self._worked(started, tally)
             status = self._status(error)
         except Exception as raised:
@@ -111,8 +113,8 @@ class PipelineRun:
             raise
         finally:
             self.shop.keeper.drop_pipeline(self.pipeline)
-            if started.lease is not None:
-                ground.catalog.leases.release(started.lease)
+            if self._lease is not None:
+                ground.catalog.leases.release(self._lease)
         if error is not None and waits_for_decision(error):
             self._fail(started, error)
         # A run that has ended is looked after by nobody, so its views are there before.
@@ -206,6 +208,12 @@ class PipelineRun:
                 self._note_applied()
                 return None
 
+    def _hold(self, lease: Lease | None) -> None:
+        """Work under this lease from now on."""
+        self._lease = lease
+        if lease is not None:
+            self.shop.keeper.hold_pipeline(lease)
+
     def _patiently(self, work: Callable[[], _Got]) -> _Got:
         """Ask the source for something, and once more if it could not answer just now."""
         return patiently(self.ground, self.pipeline, self.spec.retries, work)
@@ -225,6 +233,9 @@ class PipelineRun:
         ground.reached(Step.SCHEMA_DECIDED)
         kind = next((work.kind for work in works if work.kind.needs_lease), works[0].kind)
         ground.catalog.pipelines.declare(self.pipeline, kind, ground.clock.now())
+        if kind.needs_lease and self._lease is None:
+            # Until now its kind was one that needs none.
+            self._hold(leased(ground, self.pipeline))
         ground.reached(Step.KIND_DECLARED)
         if self.state is RunState.DISCOVERING:
             self.state = advance(self.state, RunEvent.SCHEMA_OK)
@@ -266,7 +277,7 @@ class PipelineRun:
                 open_job=lambda work=work, plans=plans: table_job(ground, self.spec, source, work, plans),  # type: ignore[misc]
                 protocol=protocol,
                 publishing=self.shop.publishing,
-                lease=started.lease,
+                lease=self._lease,
                 tally=tally,
             )
         crew = Crew(
@@ -274,7 +285,7 @@ class PipelineRun:
             pipeline=self.pipeline,
             run=started.run.run,
             hands=hands,
-            lease=started.lease,
+            lease=self._lease,
             keeper=self.shop.keeper,
             slots=self.shop.slots,
             pace=WritePace(self.spec.backfill.destination_writes_per_sec, ground.clock),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hakiri.catalog.contract.chunks import ChunkStatus, ChunkTally
+from hakiri.catalog.contract.leases import Lease
 from hakiri.catalog.contract.pipelines import Decision, Phase
 from hakiri.catalog.contract.runs import Run, StartedRun
 from hakiri.core.errors import ExitCode, HakiriError
@@ -76,8 +77,20 @@ def recorded(ground: Ground, pipeline: PipelineId) -> StartedRun:
                 break
         state = ground.catalog.pipelines.get(pipeline)
         if ground.stop.is_asked or state is None or state.kind.needs_lease:
-            lease = ground.catalog.leases.current(pipeline)
-            raise LeaseHeldElsewhere(pipeline, lease.holder if lease is not None else "another worker")
+            raise _held_elsewhere(ground, pipeline)
+
+
+def leased(ground: Ground, pipeline: PipelineId) -> Lease:
+    """The lease of a pipeline for a run that began without one. Raises LeaseHeldElsewhere."""
+    lease = ground.catalog.leases.acquire(pipeline, ground.node, ground.clock.now(), ground.lease)
+    if lease is None:
+        raise _held_elsewhere(ground, pipeline)
+    return lease
+
+
+def _held_elsewhere(ground: Ground, pipeline: PipelineId) -> LeaseHeldElsewhere:
+    lease = ground.catalog.leases.current(pipeline)
+    return LeaseHeldElsewhere(pipeline, lease.holder if lease is not None else "another worker")
 
 
 def settle_edited(ground: Ground, pipeline: PipelineId) -> None:

@@ -90,6 +90,8 @@ SELECT slot_name AS name,
        coalesce(pg_wal_lsn_diff(pg_current_wal_flush_lsn(), restart_lsn), 0)::bigint AS held_bytes
   FROM pg_replication_slots
  WHERE slot_name = ANY(%(names)s)
+   -- One that somebody is making in this moment has no plugin yet, which is not the same as none.
+   AND plugin IS DISTINCT FROM ''
  ORDER BY slot_name
 
 -- rights --
