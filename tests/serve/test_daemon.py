@@ -106,6 +106,12 @@ def served(lab: Lab) -> Iterator[Served]:
     assert heard.crashes == []
 
 
+def a_few_chunks_a_tick(most: int) -> str:
+    """A manifest whose history is pulled by so many chunks at every tick."""
+    knobs = f"\n[pipeline.backfill]\nmax_chunks_per_tick = {most}\n"
+    return manifest("monotonic", more=f'schedule = "every 15m"\n{knobs}', config=', window = "10d"')
+
+
 @pytest.mark.spec("HP-036")
 @pytest.mark.spec("HP-037")
 def test_a_pipeline_runs_when_its_schedule_comes_and_is_up_to_date_in_between(
@@ -145,8 +151,7 @@ def test_ticks_of_a_backfill_are_one_run_and_then_the_schedule_means_runs(
     lab: Lab, source: CountedSource
 ) -> None:
     source.put(moments(210))
-    knobs = "\n[pipeline.backfill]\nmax_chunks_per_tick = 1\n"
-    lab.write(manifest("monotonic", more=f'schedule = "every 15m"\n{knobs}', config=', window = "10d"'))
+    lab.write(a_few_chunks_a_tick(1))
 
     with served(lab) as serving:
         serving.look()
@@ -179,8 +184,7 @@ def test_ticks_of_a_backfill_are_one_run_and_then_the_schedule_means_runs(
 
 def test_what_a_tick_may_dispatch_is_given_back_when_the_daemon_ends(lab: Lab, source: CountedSource) -> None:
     source.put(moments(100))
-    knobs = "\n[pipeline.backfill]\nmax_chunks_per_tick = 2\n"
-    lab.write(manifest("monotonic", more=f'schedule = "every 15m"\n{knobs}', config=', window = "10d"'))
+    lab.write(a_few_chunks_a_tick(2))
 
     with served(lab) as serving:
         serving.look()
@@ -261,8 +265,7 @@ def test_a_backfill_that_waits_for_a_tick_goes_on_as_a_changed_manifest_says(
     lab: Lab, source: CountedSource
 ) -> None:
     source.put(moments(100))
-    knobs = "\n[pipeline.backfill]\nmax_chunks_per_tick = 1\n"
-    lab.write(manifest("monotonic", more=f'schedule = "every 15m"\n{knobs}', config=', window = "10d"'))
+    lab.write(a_few_chunks_a_tick(1))
 
     with served(lab) as serving:
         serving.look()

@@ -31,6 +31,7 @@ def serve(ctx: typer.Context) -> int:
     seconds. Several may serve at once, also on machines that share a catalog. A failed pipeline waits for a
     decision, and the others go on.
     """
+    from hakiri.cli.board.words import counted
     from hakiri.cli.runtime import open_ground, open_place
     from hakiri.pipelines.runtime.apply import open_shop
     from hakiri.serve.daemon import Daemon
@@ -48,8 +49,7 @@ def serve(ctx: typer.Context) -> int:
             teller=_Told(app, board),
             news_every=place.settings.runtime.news_every.after(now) - now,
         )
-        count = len(place.specs)
-        board.say(f"serving {count} {'pipeline' if count == 1 else 'pipelines'} of `{place.project.name}`")
+        board.say(f"serving {counted(len(place.specs), 'pipeline')} of `{place.project.name}`")
         try:
             daemon.work()
         except KeyboardInterrupt:
@@ -101,9 +101,9 @@ class _Told:
         self._board.say("what was known before stays in force until that is mended")
 
     def reloaded(self, pipelines: int) -> None:
-        self._board.say(
-            f"the manifest has changed: {pipelines} {'pipeline' if pipelines == 1 else 'pipelines'}"
-        )
+        from hakiri.cli.board.words import counted
+
+        self._board.say(f"the manifest has changed: {counted(pipelines, 'pipeline')}")
 
     def idle(self, following: str | None, at: datetime | None) -> None:
         if following is None or at is None:

@@ -20,7 +20,7 @@ from hakiri.pipelines.runtime.allowance import Allowance
 from hakiri.pipelines.runtime.apply import PIPELINES_AT_ONCE, bury_the_dead, chunks_at_once, run_one
 from hakiri.pipelines.runtime.ground import Ground
 from hakiri.pipelines.runtime.shop import Shop, phase_of
-from hakiri.serve.looks import Look, look_at, seconds_before_next_try
+from hakiri.serve.looks import Look, due_at, look_at, seconds_before_next_try
 from hakiri.serve.telling import Teller
 
 # How often everything is looked at when no schedule comes before: what others changed is seen then.
@@ -124,11 +124,12 @@ class Daemon:
                 need = Need.NEWS
             elif need is Need.NOTHING and spec.schedule is None:
                 quiet.append(spec)
-            look = look_at(self.ground.catalog, spec, need, now, lease=self.ground.lease)
-            if self._not_before.get(spec.id, now) <= now and look.may_start:
-                asked_for.append(look)
-            elif need is Need.NOTHING:
-                next_fires.append((look.due_at, spec.id))
+            if need is Need.NOTHING:
+                next_fires.append((due_at(self.ground.catalog, spec, now), spec.id))
+            elif need.is_work and self._not_before.get(spec.id, now) <= now:
+                look = look_at(self.ground.catalog, spec, need, now, lease=self.ground.lease)
+                if look.may_start:
+                    asked_for.append(look)
         self._ask_for_news(quiet, now)
         # Whoever waited longest comes first, so that none is forgotten when there are many.
         long_ago = datetime.min.replace(tzinfo=UTC)

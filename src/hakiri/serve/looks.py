@@ -20,7 +20,7 @@ _LONGEST_WAIT_SECONDS = 300.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """One pipeline as it stands. `is_elsewhere`: a process that lives, not this one, has a run of it."""
+    """A pipeline that needs a run. `is_elsewhere`: a process that lives, not this one, has one of it."""
 
     spec: PipelineSpec
     need: Need
@@ -42,16 +42,7 @@ class Look:
         What another process runs is left to it. Chunks that wait are shared, unless a tick may dispatch only
         so many: two processes would dispatch twice as many.
         """
-        if not self.need.is_work or not self.is_elsewhere:
-            return self.need.is_work
-        return self.pending > 0 and self.limit is None
-
-    @property
-    def due_at(self) -> datetime | None:
-        """When its schedule fires next; None without one."""
-        if self.last_started is None:
-            return None
-        return next_due(self.spec.schedule, self.last_started, UTC)
+        return not self.is_elsewhere or (self.pending > 0 and self.limit is None)
 
 
 def look_at(catalog: Catalog, spec: PipelineSpec, need: Need, now: datetime, *, lease: timedelta) -> Look:
@@ -71,6 +62,14 @@ def look_at(catalog: Catalog, spec: PipelineSpec, need: Need, now: datetime, *, 
         is_elsewhere=is_elsewhere,
         last_started=last_started(runs, now),
     )
+
+
+def due_at(catalog: Catalog, spec: PipelineSpec, now: datetime) -> datetime | None:
+    """When the schedule of a pipeline fires next that has run before; None without a schedule."""
+    if spec.schedule is None:
+        return None
+    began = last_started(catalog.runs.latest(PipelineId(spec.id), limit=_LATEST_RUNS), now)
+    return None if began is None else next_due(spec.schedule, began, UTC)
 
 
 def seconds_before_next_try(failures: int) -> float:

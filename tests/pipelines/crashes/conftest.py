@@ -1,16 +1,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support.counted import CountedSource
 from tests.support.crashes_patient import Patient
 from tests.support.crashes_spark import Nursery
+from tests.support.labs import lab, source
 from tests.support.runtime import Lab
 
 from hakiri.engine import EngineHome
+
+__all__ = ["lab", "source"]
 
 
 @pytest.fixture(scope="session")
@@ -18,16 +20,6 @@ def nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
     """Where workers come from that are killed."""
     with Nursery.open(tmp_path_factory.mktemp("nursery")) as nursery:
         yield nursery
-
-
-@pytest.fixture
-def source(tmp_path: Path) -> CountedSource:
-    return CountedSource.make(tmp_path)
-
-
-@pytest.fixture
-def lab(tmp_path: Path, spark: Any) -> Lab:
-    return Lab(root=tmp_path, spark=spark)
 
 
 @pytest.fixture

@@ -1,18 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from tests.support.labs import lab, source
 
-import pytest
-from tests.support.counted import CountedSource
-from tests.support.runtime import Lab
-
-
-@pytest.fixture
-def source(tmp_path: Path) -> CountedSource:
-    return CountedSource.make(tmp_path)
-
-
-@pytest.fixture
-def lab(tmp_path: Path, spark: Any) -> Lab:
-    return Lab(root=tmp_path, spark=spark)
+__all__ = ["lab", "source"]

@@ -15,9 +15,9 @@ def is_due(schedule: Schedule | None, last_run_started: datetime | None, now: da
 
     Cron lines are read in `zone`. Fires that were missed are one. Without a schedule nothing is due.
     """
-    if schedule is not None and last_run_started is None:
-        return True
-    due = None if last_run_started is None else next_due(schedule, last_run_started, zone)
+    if last_run_started is None:
+        return schedule is not None
+    due = next_due(schedule, last_run_started, zone)
     return due is not None and due <= now
 
 
