@@ -22,11 +22,13 @@ DRAWN = {
 }
 
 
+@pytest.mark.spec("HP-043")
 @pytest.mark.parametrize(("state", "event"), DRAWN, ids=lambda each: each.name)
 def test_a_run_moves_as_drawn(state: RunState, event: RunEvent) -> None:
     assert advance(state, event) is DRAWN[state, event]
 
 
+@pytest.mark.spec("HP-043")
 @pytest.mark.parametrize(
     ("state", "event"), sorted(set(product(RunState, RunEvent)) - set(DRAWN)), ids=lambda each: each.name
 )
