@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hakiri.catalog.contract.pipelines import Phase
     from hakiri.catalog.contract.runs import RunStatus
     from hakiri.core.ids import ChunkId, PipelineId, RunId, TableName
+    from hakiri.pipelines.chunks.states import RunEvent, RunState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +139,16 @@ class PhaseChanged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StateChanged:
+    """A run goes on to something else: from reading to writing, say."""
+
+    pipeline: PipelineId
+    before: RunState
+    after: RunState
+    why: RunEvent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunEnded:
     """A run is over. `rows` and `bytes` are what it committed; `error` is the message if it failed."""
 
@@ -168,6 +179,7 @@ Event: TypeAlias = (
     | ChunkCommitted
     | ChunkGivenBack
     | PhaseChanged
+    | StateChanged
     | RunEnded
     | Published
 )

@@ -21,6 +21,7 @@ from hakiri.pipelines.events import (
     RunEnded,
     RunStarted,
     SchemaChanged,
+    StateChanged,
     Waiting,
 )
 from hakiri.telemetry import Attributes, Metric, Span, Telemetry, trace_id_of
@@ -88,7 +89,7 @@ class TelemetryListener:
                 self._note(event.pipeline, "phase changed", facts)
             case RunEnded():
                 self._run_ended(event)
-            case ChunkAdvanced() | Published():
+            case ChunkAdvanced() | Published() | StateChanged():
                 pass  # for the eye: what comes of them is in the events that follow
 
     def _run_started(self, event: RunStarted) -> None:

@@ -21,6 +21,7 @@ from hakiri.pipelines.chunks.streaming import follow_up, lane_of
 from hakiri.pipelines.chunks.wording import describe
 from hakiri.pipelines.events import ChunkCommitted
 from hakiri.pipelines.runtime.commits import Finished, Protocolist
+from hakiri.pipelines.runtime.course import Course
 from hakiri.pipelines.runtime.ground import Ground
 from hakiri.pipelines.runtime.jobs import Assignment, Gathered, TableJob
 from hakiri.pipelines.runtime.lanes import Lanes
@@ -50,6 +51,7 @@ class TableHands:
     publishing: Publishing
     lease: Lease | None
     tally: RunTally
+    course: Course
     _job: TableJob | None = None
     _may_join: bool | None = None
     _is_limited: bool = True
@@ -76,12 +78,27 @@ class TableHands:
 
     def _work(self, attempts: Sequence[ChunkAttempt]) -> None:
         job = self._opened()
-        session = job.spark
         began, waited = self.ground.clock.monotonic(), job.waited_seconds
+        with self.course.reading():
+            gathered = self._read(job, attempts)
+        with self.course.writing():
+            self.ground.reached(Step.JOB_DONE)
+            follow_ups = [self._follow_up(each) for each in gathered]
+            finished = [
+                self._finished(each, goes_on=on is not None)
+                for each, on in zip(gathered, follow_ups, strict=True)
+            ]
+            self.ground.reached(Step.COUNTS_AGREED)
+            self.protocol.commit(self.work_on, finished, self.lease)
+        seconds = self.ground.clock.monotonic() - began
+        self._went_on(finished, follow_ups, seconds, min(seconds, job.waited_seconds - waited))
+
+    def _read(self, job: TableJob, attempts: Sequence[ChunkAttempt]) -> list[Gathered]:
+        session = job.spark
         try:
             assignments = [self._assigned(attempt) for attempt in attempts]
             self.ground.reached(Step.JOB_STARTED)
-            gathered = self._gathered(job, assignments)
+            return self._gathered(job, assignments)
         except Exception as error:
             told = as_ours(error)
             if isinstance(told, SparkUnreachable):
@@ -89,16 +106,6 @@ class TableHands:
             if told is error:
                 raise
             raise told from error
-        self.ground.reached(Step.JOB_DONE)
-        follow_ups = [self._follow_up(each) for each in gathered]
-        finished = [
-            self._finished(each, goes_on=on is not None)
-            for each, on in zip(gathered, follow_ups, strict=True)
-        ]
-        self.ground.reached(Step.COUNTS_AGREED)
-        self.protocol.commit(self.work_on, finished, self.lease)
-        seconds = self.ground.clock.monotonic() - began
-        self._went_on(finished, follow_ups, seconds, min(seconds, job.waited_seconds - waited))
 
     def _opened(self) -> TableJob:
         with self._lock:

@@ -9,8 +9,8 @@ from functools import partial
 from typing import TypeVar
 
 from hakiri.catalog.contract.leases import Lease
-from hakiri.catalog.contract.pipelines import Failure, Phase
-from hakiri.catalog.contract.runs import Run, RunOutcome, RunStatus, StartedRun
+from hakiri.catalog.contract.pipelines import Phase
+from hakiri.catalog.contract.runs import Run, RunStatus, StartedRun
 from hakiri.catalog.errors import PhaseMoved
 from hakiri.core.errors import ExitCode, HakiriError
 from hakiri.core.ids import PipelineId, TableName
@@ -19,11 +19,9 @@ from hakiri.manifest import PipelineSpec
 from hakiri.pipelines.applied import applied_text, spec_hash
 from hakiri.pipelines.chunks.due import next_due, sla_in_force
 from hakiri.pipelines.chunks.phases import PhaseEvent, advance_phase, event_after_chunk
-from hakiri.pipelines.chunks.states import RunEvent, RunState, advance
 from hakiri.pipelines.events import (
     Discovered,
     PhaseChanged,
-    RunEnded,
     RunStarted,
     SchemaChanged,
     Waiting,
@@ -31,7 +29,9 @@ from hakiri.pipelines.events import (
 from hakiri.pipelines.runtime.allowance import Allowance
 from hakiri.pipelines.runtime.budgets import shared_budget
 from hakiri.pipelines.runtime.commits import Protocolist
+from hakiri.pipelines.runtime.course import Course
 from hakiri.pipelines.runtime.crew import Crew
+from hakiri.pipelines.runtime.ending import record_end, record_failure
 from hakiri.pipelines.runtime.ground import Ground
 from hakiri.pipelines.runtime.hands import TableHands
 from hakiri.pipelines.runtime.leaving import set_aside, take_up
@@ -73,9 +73,12 @@ class PipelineRun:
     spec: PipelineSpec
     is_tick: bool
     allowance: Allowance = field(default_factory=Allowance)
-    state: RunState = RunState.IDLE
     _lease: Lease | None = None
     _ticks: int = 0
+    _course: Course = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._course = Course(self.pipeline, self.ground.listen)
 
     @property
     def ground(self) -> Ground:
@@ -102,24 +105,26 @@ class PipelineRun:
         except Exception as raised:
             told = as_ours(raised)
             if not isinstance(told, HakiriError):
-                self._end(started, RunStatus.FAILED, tally, began, None, kind=type(raised).__name__)
+                self._end(started, RunStatus.FAILED, tally, began, kind=type(raised).__name__)
                 raise
             if told.exit_code is ExitCode.INTERRUPTED:
                 status = RunStatus.PARTIAL  # somebody asked to stop while it waited for its source
             else:
                 error = told
         except BaseException:
-            self._end(started, RunStatus.PARTIAL, tally, began, None, kind="interrupted")
+            self._end(started, RunStatus.PARTIAL, tally, began, kind="interrupted")
             raise
         finally:
             self.shop.keeper.drop_pipeline(self.pipeline)
             if self._lease is not None:
                 ground.catalog.leases.release(self._lease)
         if error is not None and waits_for_decision(error):
-            self._fail(started, error)
+            record_failure(ground, self.spec, started.run.run, error)
+            self._course.fail(error)
         # A run that has ended is looked after by nobody, so its views are there before.
         self.shop.publishing.wait()
-        run = self._end(started, status, tally, began, error)
+        run = self._end(started, status, tally, began, error=error)
+        self._course.wind_up()
         return RunResult(
             pipeline=self.pipeline,
             run=run,
@@ -133,7 +138,7 @@ class PipelineRun:
     def _start(self) -> StartedRun:
         ground = self.ground
         settle_edited(ground, self.pipeline)
-        self.state = advance(self.state, RunEvent.TRIGGER)
+        self._course.trigger()
         started = recorded(ground, self.pipeline)
         ground.reached(Step.RUN_RECORDED)
         tally = ground.catalog.chunks.tally(self.pipeline)
@@ -155,7 +160,7 @@ class PipelineRun:
             failure = self._worked_off(started, tally)
             if failure is not None or not self._is_held_up() or not self._waited_for_tick():
                 return failure
-            self.state = RunState.DISCOVERING
+            self._course.trigger()
 
     def _waited_for_tick(self) -> bool:
         """Wait, with the source closed, until a tick allows more chunks, if one will; whether it did."""
@@ -188,7 +193,7 @@ class PipelineRun:
             while True:
                 failure, is_outdated = self._crew(started, works, source, tally)
                 if is_outdated:
-                    self.state = RunState.DISCOVERING
+                    self._course.trigger()
                     works = self._patiently(partial(self._discovered, source))
                     continue
                 if failure is not None or ground.stop.is_asked or self._is_held_up():
@@ -206,6 +211,7 @@ class PipelineRun:
                     continue
                 ground.reached(Step.CHUNKS_ALL_DONE)
                 self._note_applied()
+                self._course.exhaust()
                 return None
 
     def _hold(self, lease: Lease | None) -> None:
@@ -237,8 +243,7 @@ class PipelineRun:
             # Until now its kind was one that needs none.
             self._hold(leased(ground, self.pipeline))
         ground.reached(Step.KIND_DECLARED)
-        if self.state is RunState.DISCOVERING:
-            self.state = advance(self.state, RunEvent.SCHEMA_OK)
+        self._course.schema_is_ok()
         return works
 
     def _planned(self, works: Sequence[TableWork], source: OpenSource) -> None:
@@ -279,6 +284,7 @@ class PipelineRun:
                 publishing=self.shop.publishing,
                 lease=self._lease,
                 tally=tally,
+                course=self._course,
             )
         crew = Crew(
             ground=ground,
@@ -352,49 +358,16 @@ class PipelineRun:
         is_done = phase_of(self.ground, self.pipeline) is Phase.STREAMING and not self._is_held_up()
         return RunStatus.SUCCESS if is_done and not self.ground.stop.is_asked else RunStatus.PARTIAL
 
-    def _fail(self, started: StartedRun, error: HakiriError) -> None:
-        ground = self.ground
-        ground.catalog.pipelines.fail(
-            self.pipeline,
-            Failure(
-                run=started.run.run,
-                kind=error.code,
-                message=str(error),
-                at=ground.clock.now(),
-                spec_hash=spec_hash(self.spec, ground.project.root),
-            ),
-            ground.clock.now(),
-        )
-
     def _end(
         self,
         started: StartedRun,
         status: RunStatus,
         tally: RunTally,
         began: float,
-        error: HakiriError | None,
         *,
+        error: HakiriError | None = None,
         kind: str | None = None,
     ) -> Run:
-        ground = self.ground
-        outcome = RunOutcome(
-            status=status,
-            rows=tally.rows,
-            bytes=tally.bytes,
-            error_kind=error.code if error is not None else kind,
-            error_message=str(error) if error is not None else None,
-        )
-        run = ground.catalog.runs.end(started.run.run, outcome, ground.clock.now())
-        ground.reached(Step.RUN_ENDED)
-        ground.listen(
-            RunEnded(
-                pipeline=self.pipeline,
-                run=run.run,
-                status=status,
-                rows=tally.rows,
-                bytes=tally.bytes,
-                seconds=ground.clock.monotonic() - began,
-                error=outcome.error_message,
-            )
-        )
-        return run
+        seconds = self.ground.clock.monotonic() - began
+        run = started.run.run
+        return record_end(self.ground, run, status, tally, seconds=seconds, error=error, kind=kind)
