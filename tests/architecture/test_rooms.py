@@ -17,7 +17,9 @@ PACKAGE = ROOT / "src" / "hakiri"
 CONTRACTS = read_configuration(str(ROOT / ".importlinter"))["contracts_options"]
 
 # Libraries that are not in pyproject.toml because one that is there always brings them.
-COMES_WITH = MappingProxyType({"numpy": "pandas", "pydantic_core": "pydantic", "shellingham": "typer"})
+COMES_WITH = MappingProxyType(
+    {"numpy": "pandas", "pydantic_core": "pydantic", "pygments": "rich", "shellingham": "typer"}
+)
 # Libraries that only some users need, and the extra of pyproject.toml that brings them.
 EXTRA_OF = MappingProxyType(
     {

@@ -85,10 +85,12 @@ def test_nothing_to_do_as_json(run: Run, shop: Shop) -> None:
                 "bytes": 0,
                 "chunks": 0,
                 "chunks_left": 0,
+                "chunks_elsewhere": 0,
                 "quarantined": 0,
                 "error_code": None,
                 "error": None,
                 "hint": None,
+                "places": [],
             }
         ],
     }
@@ -227,7 +229,52 @@ def test_a_pipeline_that_another_worker_holds_is_refused(
     )
 
 
-def applied(error: HakiriError | None = None, *, rows: int | None = None) -> Applied:
+@pytest.mark.parametrize(("words", "did"), [(("apply",), "applied"), (("run", "orders"), "ran")])
+@pytest.mark.spec("HP-129")
+def test_what_another_process_has_under_way_is_told_and_not_claimed(
+    run: Run, tmp_path: Path, words: tuple[str, ...], did: str
+) -> None:
+    shop = Shop.make(tmp_path, pipeline(more='incremental = "id"\n\n[pipeline.backfill]\nparallelism = 1\n'))
+    with shop.past(SystemClock().now()) as past:
+        past.began("orders", window(None, 500), window(500))
+        past.claimed("orders", past.started("orders"))
+
+    outcome = run(*words)
+
+    assert (outcome.code, outcome.out) == (0, f"Nothing {did}: another process is at work on 1 pipeline.\n")
+    assert outcome.err.endswith(
+        "orders: another process has 1 chunk under way, and 1 more waits; `hakiri status orders` shows how "
+        "far it is\n"
+    )
+    report = run(*words, "--json")
+    validate("apply", report)
+    (row,) = report.data["pipelines"]
+    assert (row["chunks"], row["chunks_left"], row["chunks_elsewhere"]) == (0, 2, 1)
+
+
+@pytest.mark.parametrize(("table", "more", "line"), [
+    ('{ name = "orders", deletes = "missing" }', 'incremental = "id"\n', 7),
+    ('"orders"', 'incremental = "day"\n', 4),
+    ('"keyless"', "\n[pipeline.backfill]\nparallelism = 4\n", 10),
+])  # fmt: skip
+def test_a_mistake_has_the_same_place_in_a_plan_and_in_an_apply(
+    run: Run, tmp_path: Path, table: str, more: str, line: int
+) -> None:
+    shop = Shop.make(tmp_path, pipeline(table=table, more=more))
+    shop.do("CREATE TABLE keyless (a TEXT)", "INSERT INTO keyless VALUES ('x')")
+
+    (planned,) = run("plan", "--json").data["pipelines"]
+    outcome = run("apply", "--json")
+
+    (problem,), (row,) = planned["problems"], outcome.data["pipelines"]
+    assert f"  --> hakiri.toml:{line}\n" in outcome.err
+    assert (row["error_code"], row["error"]) == (problem["code"], problem["message"])
+    assert row["places"] == problem["places"] == [{"file": "hakiri.toml", "line": line}]
+
+
+def applied(
+    error: HakiriError | None = None, *, rows: int | None = None, chunks: int = 1, elsewhere: int = 0
+) -> Applied:
     result = None
     if rows is not None:
         result = RunResult(
@@ -246,9 +293,9 @@ def applied(error: HakiriError | None = None, *, rows: int | None = None) -> App
                 trace=None,
             ),
             phase=Phase.STREAMING,
-            chunks=1,
+            chunks=chunks,
             quarantined=0,
-            left=ChunkTally(),
+            left=ChunkTally(running=elsewhere),
         )
     return Applied(pipeline="p", need=Need.NOTHING, result=result, error=error)
 
@@ -256,6 +303,7 @@ def applied(error: HakiriError | None = None, *, rows: int | None = None) -> App
 IDLE, DONE = applied(), applied(rows=1200)
 FAILED, WRONG = applied(HakiriError("it broke")), applied(UsageError("it is wrong"))
 HELD = applied(LeaseHeldElsewhere("p", "node-2"))
+LEFT, SHARED = applied(rows=0, chunks=0, elsewhere=2), applied(rows=7, chunks=1, elsewhere=2)
 
 
 @pytest.mark.parametrize(
@@ -291,6 +339,10 @@ def test_the_exit_code_is_that_of_the_error_if_nothing_else_was_done(
         ),
         ([FAILED, WRONG], "2 pipelines did not make it."),
         ([applied(rows=1)], "Applied 1 pipeline: 1 row."),
+        ([LEFT], "Nothing applied: another process is at work on 1 pipeline."),
+        ([LEFT, IDLE], "Nothing applied: another process is at work on 1 pipeline; 1 is up to date."),
+        ([SHARED], "Applied 1 pipeline: 7 rows."),
+        ([DONE, LEFT, LEFT], "Applied 1 pipeline: 1,200 rows; another process is at work on 2 pipelines."),
     ],
 )
 def test_one_line_says_what_became_of_all(all_of_them: list[Applied], words: str) -> None:

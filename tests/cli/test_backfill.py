@@ -125,7 +125,50 @@ def test_a_rewind_as_data(run: Run, months: Scene) -> None:
             }
         ],
         "kept": [3],
+        "begins": {},
     }
+
+
+def test_a_range_that_begins_before_the_history_says_what_is_left_out(run: Run, scene: Scene) -> None:
+    pieces = [
+        window("2024-03-01T00:00:00Z", "2024-04-01T00:00:00Z", field="updated_at"),
+        window("2024-04-01T00:00:00Z", field="updated_at"),
+    ]
+    scene.declared(HISTORICAL, "github_issues", *pieces)
+    attempt = scene.started(HISTORICAL)
+    scene.did(HISTORICAL, attempt)
+    scene.did(HISTORICAL, attempt, cursor={"updated_at": "2024-11-30T12:00:00Z"})
+    asked = ("backfill", "rewind", HISTORICAL, "--to", "2024-03-31", "--reason", "RT-481")
+
+    early, exact = run(*asked, "--from", "2023-01-01"), run(*asked, "--from", "2024-03-01", "--json")
+
+    assert early.out == (
+        "chunk  table          reads\n    3  github_issues  updated_at from 2024-03-01 until 2024-04-01\n"
+    )
+    assert early.err == (
+        "warning: the history of table `github_issues` begins at 2024-03-01: nothing before that was ever "
+        "pulled, and it is not pulled now\n"
+        "hint: for what lies before, set an earlier `start_from` in the manifest and run `hakiri apply "
+        "github-issues-historical`\n"
+        "1 chunk will be pulled again; run `hakiri apply github-issues-historical`\n"
+    )
+    assert exact.code == 2  # it waits to be pulled already
+
+
+def test_a_range_that_begins_before_the_history_as_data(run: Run, scene: Scene) -> None:
+    scene.declared(HISTORICAL, "github_issues", window("2024-03-01T00:00:00Z", field="updated_at"))
+    attempt = scene.started(HISTORICAL)
+    scene.did(HISTORICAL, attempt, cursor={"updated_at": "2024-11-30T12:00:00Z"})
+
+    report = validated(
+        "backfill-rewind",
+        run(
+            *("backfill", "rewind", HISTORICAL, "--from", "2023-01-01", "--to", "2024-03-31"),
+            *("--reason", "RT-481", "--json"),
+        ),
+    )
+
+    assert report["begins"] == {"github_issues": "2024-03-01T00:00:00Z"}
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,8 @@ from tests.pipelines.operations.scenes import (
 )
 from tests.support.terminal import terminal
 
+from hakiri.pipelines.chunks.pieces import Piece, PieceKind
+
 if TYPE_CHECKING:
     from conftest import Outcome, Run
 
@@ -88,8 +90,9 @@ def test_cursors_as_data(run: Run, partitioned: Scene) -> None:
             "table": "github_issues",
             "partition": {"repo": "a/b"},
             "cursor": {"updated_at": "2026-05-11T08:00:00Z"},
-            "updated_at": "2026-05-12T08:14:04+00:00",
+            "updated_at": "2026-05-12T08:14:04Z",
             "run": run_id(1),
+            "read_whole_at": None,
         },
         {
             "stream": "github_issues#repo=c/d",
@@ -98,8 +101,31 @@ def test_cursors_as_data(run: Run, partitioned: Scene) -> None:
             "cursor": None,
             "updated_at": None,
             "run": None,
+            "read_whole_at": None,
         },
     ]
+
+
+@pytest.mark.parametrize("kind", [PieceKind.FULL, PieceKind.SEGMENT])
+def test_a_table_that_is_read_as_a_whole_says_so_and_when_it_last_was(
+    run: Run, scene: Scene, kind: PieceKind
+) -> None:
+    for number in (1, 2):
+        piece = Piece(kind=kind, pass_number=number)
+        if number == 1:
+            scene.declared("tokens", "tokens", piece, key=())
+        else:
+            scene.planned("tokens", "tokens", piece)
+        scene.did("tokens", scene.started("tokens"))
+
+    outcome = run("cursor", "get", "tokens")
+
+    assert outcome.out == (
+        "stream  cursor\ntokens  none: it is read as a whole each time, last at 2026-05-12 08:14:04 UTC\n"
+    )
+    report = validated("cursor-get", run("cursor", "get", "tokens", "--json"))
+    (row,) = report["cursors"]
+    assert (row["cursor"], row["read_whole_at"]) == (None, "2026-05-12T08:14:04Z")
 
 
 @pytest.mark.parametrize(
@@ -306,7 +332,7 @@ def test_the_log_as_data_is_as_long_as_asked(run: Run, scene: Scene) -> None:
     assert report["entries"] == [
         {
             "number": 3,
-            "at": "2026-05-12T10:14:00+00:00",
+            "at": "2026-05-12T10:14:00Z",
             "by": "operator:ada",
             "action": "cursor",
             "table": "orders",

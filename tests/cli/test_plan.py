@@ -21,6 +21,7 @@ from tests.support.terminal import terminal
 from hakiri.cli.console import Console
 from hakiri.cli.plan_text import show_plan
 from hakiri.core.clock import FixedClock
+from hakiri.core.ids import PipelineId
 from hakiri.pipelines import checked_specs, plan_project
 from hakiri.pipelines.asking import ask_sources
 
@@ -213,6 +214,77 @@ def test_an_edit_is_shown_key_by_key(run: Run, shop: Shop) -> None:
         "\n"
         "Plan for shop: 1 to update.\n"
     )
+
+
+def test_an_edit_and_a_schedule_that_has_come_are_one_run_with_what_is_new(run: Run, shop: Shop) -> None:
+    shop.write(pipeline(more='incremental = "id"\nschedule = "every 1h"\n'))
+    pulled(shop)
+    shop.write(pipeline(more='incremental = "id"\nschedule = "every 30m"\n'))
+    shop.put(25, first=1001)
+
+    outcome = run("plan")
+
+    assert outcome.out == (
+        "~ orders  changed since it was applied, and its schedule has come  (hakiri.toml:4)\n"
+        "    source       sql → context\n"
+        "    schedule     every 30 minutes\n"
+        "    incremental  id\n"
+        "    tables       orders  about 25 rows in 1 chunk\n"
+        "    edited       ~ schedule: every 1h → every 30m\n"
+        "\n"
+        "Plan for shop: 1 to update.\n"
+    )
+
+
+def renamed(shop: Shop, *, primary_key: tuple[str, ...] = ()) -> None:
+    """The pipeline got another id after it had run, and was applied under it."""
+    shop.write(pipeline("former"))
+    with shop.past(T0) as past:
+        past.began("former", window(), primary_key=primary_key)
+        past.finished("former", rows=1000, cursor={"id": 1000})
+    shop.write(pipeline())
+    with shop.past(T0) as past:
+        past.runs = 1
+        past.began("orders", window())
+        past.finished("orders", rows=1000, cursor={"id": 1000})
+        past.catalog.pipelines.retire(PipelineId("former"), past.at)
+
+
+def test_rows_that_a_pipeline_left_in_a_table_without_a_key_are_warned_of(run: Run, shop: Shop) -> None:
+    renamed(shop)
+
+    outcome = run("plan", "--offline")
+
+    assert outcome.out == (
+        "= orders  up to date  (hakiri.toml:4)\n"
+        "    source       sql → context\n"
+        "    incremental  id\n"
+        "    tables       orders\n"
+        "    warning      table `orders` has no primary key and still has the rows of `former`, which the "
+        "manifest does not declare any more, and no command takes them out; name a key with `primary_key`, "
+        "so that the newest row of each is seen, or pull into another table with `as`\n"
+        "\n"
+        "Plan for shop: 1 up to date; 1 warning.\n"
+    )
+    (row,) = run("plan", "--json", "--offline").data["pipelines"]
+    assert len(row["warnings"]) == 1
+    assert run("plan", "--detailed-exitcode", "--offline").code == 0
+
+
+def test_rows_that_a_pipeline_left_in_a_table_with_a_key_are_no_matter(run: Run, shop: Shop) -> None:
+    renamed(shop, primary_key=("id",))
+
+    assert run("plan", "--offline").out == "Plan for shop: 1 up to date.\n"
+
+
+def test_an_empty_table_without_a_key_may_be_read_by_several_at_once(run: Run, shop: Shop) -> None:
+    shop.do("CREATE TABLE visits (at TEXT, page TEXT)")
+    shop.write(pipeline(table='"visits"', more='incremental = "at"\n[pipeline.backfill]\nparallelism = 4\n'))
+
+    outcome = run("plan")
+
+    assert "    tables       visits  new, 2 columns, " in outcome.out
+    assert outcome.out.endswith("Plan for shop: 1 to create.\n")
 
 
 def test_what_is_up_to_date_is_only_counted(run: Run, shop: Shop) -> None:

@@ -80,7 +80,7 @@ def test_the_decision_as_data_says_by_whom(run: Run, scene: Scene, who: str, by:
         "failure": {
             "kind": "sources.unauthorized",
             "message": "the source answered 401",
-            "at": "2026-05-12T08:14:05+00:00",
+            "at": "2026-05-12T08:14:05Z",
             "run": run_id(1),
         },
         "chunks": [

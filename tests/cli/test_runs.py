@@ -102,8 +102,8 @@ def test_the_list_is_as_long_as_asked(run: Run, past: Scene) -> None:
         "pipeline": "orders",
         "node": "node-1",
         "status": "failed",
-        "started_at": "2026-05-12T08:14:00+00:00",
-        "ended_at": "2026-05-12T08:14:05+00:00",
+        "started_at": "2026-05-12T08:14:00Z",
+        "ended_at": "2026-05-12T08:14:05Z",
         "seconds": 5.0,
         "rows": 100,
         "bytes": 145000,
@@ -257,7 +257,7 @@ def test_everything_that_is_known_of_a_run_as_data(
             "kind": "rewind",
             "record": None,
             "reason": "vendor-side data correction RT-481",
-            "at": "2026-05-12T10:14:00+00:00",
+            "at": "2026-05-12T10:14:00Z",
         }
     ]
     assert report["children"] == []

@@ -167,7 +167,7 @@ def test_the_log_as_data_has_rules_and_refusals(run: Run, project: Path) -> None
                 }
             ],
             "decided_by": "auto",
-            "at": "2020-01-31T08:00:00+00:00",
+            "at": "2020-01-31T08:00:00Z",
         },
         {
             "table": "orders",
@@ -185,7 +185,7 @@ def test_the_log_as_data_has_rules_and_refusals(run: Run, project: Path) -> None
                 }
             ],
             "decided_by": "auto",
-            "at": "2020-01-31T08:00:00+00:00",
+            "at": "2020-01-31T08:00:00Z",
         },
     ]
 

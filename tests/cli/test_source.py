@@ -270,7 +270,7 @@ def test_a_sample_as_data_has_every_value_without_loss(run: Run, project: Path) 
     assert outcome.data["columns"][2] == {"name": "fee", "type": "decimal128(5, 2)"}
     assert outcome.data["rows"][1] == {
         "id": 1,
-        "at": "2026-05-11T08:00:00+00:00",
+        "at": "2026-05-11T08:00:00Z",
         "fee": "1.00",
         "about": {"tags": ["x", None]},
         "note": "a\nb",

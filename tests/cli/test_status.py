@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import jsonschema
+import pyarrow as pa
 import pytest
 from tests.pipelines.operations.scenes import (
     NOW,
@@ -29,9 +30,13 @@ from tests.pipelines.operations.scenes import (
 from tests.support.terminal import CONTROL, terminal
 
 from hakiri.catalog.contract.pipelines import Decision
+from hakiri.catalog.contract.runs import RunStatus
 from hakiri.cli.console import Console
 from hakiri.cli.status import WATCH_SECONDS, repeat, watch_lines
-from hakiri.core.ids import PipelineId
+from hakiri.core.ids import PipelineId, TableName
+from hakiri.pipelines.evolution import Change, ChangeKind, TableShape
+from hakiri.pipelines.evolution.decide import refusal
+from hakiri.pipelines.refusals import note_refusal
 
 if TYPE_CHECKING:
     from conftest import Outcome, Run
@@ -179,6 +184,70 @@ def test_a_failure_before_any_chunk_leaves_nothing_to_skip(run: Run, scene: Scen
     )
 
 
+def test_refused_columns_are_told_with_the_decisions_that_fit_them(run: Run, scene: Scene) -> None:
+    key = Change(kind=ChangeKind.CHANGE_KEY, column="", before="id", after="id, region", rule="it is a key")
+    types = Change(
+        kind=ChangeKind.NARROW_TYPE, column="total", before="int64", after="int32", rule="too narrow"
+    )
+    shape = TableShape(schema=pa.schema({"id": pa.int64()}), primary_key=("id", "region"))
+    scene.at = NOW
+    attempt = scene.started("orders")
+    note_refusal(
+        scene.catalog,
+        pipeline=PipelineId("orders"),
+        table=TableName("orders"),
+        incoming=shape,
+        refused=[types, key],
+        now=NOW,
+    )
+    error = refusal([types, key], "orders", "orders")
+    assert "column `total` changed from int64 to int32 (too narrow)" in str(error)
+    scene.failed("orders", attempt, error.code, str(error))
+
+    outcome = run("status", "orders")
+
+    assert outcome.out.splitlines()[-6:] == [
+        "orders failed just now: pipelines.schema_incompatible",
+        f"  {error}",
+        *(
+            f"  {command:<78}  {does}"
+            for command, does in (
+                ("hakiri schema accept --pipeline orders", "let it through as it comes"),
+                (
+                    "hakiri schema migrate --pipeline orders --table orders --primary-key id,region",
+                    "give the table that key",
+                ),
+                ("hakiri apply orders", "try it with another manifest or transform"),
+                ("hakiri retry orders", "try it as it is, once the source is mended"),
+            )
+        ),
+    ]
+    (report,) = validated(run("status", "orders", "--json"))
+    assert report["ways_on"][0] == {  # type: ignore[index]
+        "command": "hakiri schema accept --pipeline orders",
+        "does": "let it through as it comes",
+    }
+
+
+def test_a_run_that_was_refused_for_its_declaration_is_told_with_the_reason(run: Run, scene: Scene) -> None:
+    scene.at = NOW
+    message = "table `orders` cannot have a `lag`: it is not read by the values of a column"
+    attempt = scene.started("orders")
+    scene.ended("orders", attempt, RunStatus.FAILED, kind="pipelines.lag_unsound", message=message)
+
+    outcome = run("status", "orders")
+
+    assert outcome.out == (
+        "orders  partial, planning\n"
+        "  rows      0 (0B)\n"
+        "  last run  9c210001 failed, 2026-05-12 10:14:00 UTC (just now), took 0.0 s\n"
+        "\n"
+        "orders did not make it with its last run, just now: pipelines.lag_unsound\n"
+        f"  {message}\n"
+        "  hakiri apply orders  tries again, once that is mended\n"
+    )
+
+
 def test_a_run_that_nobody_works_on_is_told(run: Run, scene: Scene) -> None:
     scene.declared("orders", "orders", window(None, 100), window(100))
     scene.claimed("orders", scene.started("orders"))
@@ -268,13 +337,14 @@ def test_the_status_of_one_pipeline_as_data(run: Run, busy: Scene) -> None:
         "skipped": 0,
         "is_stalled": False,
         "failure": None,
+        "ways_on": [],
         "last_run": {
             "run": run_id(3),
             "short": "9c210003",
             "pipeline": "github-issues-historical",
             "node": "node-1",
             "status": "running",
-            "started_at": "2026-05-12T10:12:30+00:00",
+            "started_at": "2026-05-12T10:12:30Z",
             "ended_at": None,
             "seconds": None,
             "rows": None,
@@ -300,7 +370,7 @@ def test_the_status_of_all_pipelines_as_data_is_a_line_for_each(run: Run, busy: 
     assert reports[2]["failure"] == {
         "kind": "sources.unauthorized",
         "message": "the source answered 401",
-        "at": "2026-05-12T08:14:05+00:00",
+        "at": "2026-05-12T08:14:05Z",
         "run": run_id(2),
     }
 

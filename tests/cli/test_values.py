@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
@@ -28,7 +28,8 @@ AT = datetime(2026, 1, 31, 8, 30, tzinfo=UTC)
         ("\x1b[2Jgone\t\x07\x9b", "\x1b[2Jgone\t\x07\x9b", "␛[2Jgone␉␇\ufffd"),
         (Decimal("1.50"), "1.50", "1.50"),
         (Decimal("0E-8"), "0E-8", "0E-8"),
-        (AT, "2026-01-31T08:30:00+00:00", "2026-01-31 08:30:00+00:00"),
+        (AT, "2026-01-31T08:30:00Z", "2026-01-31 08:30:00+00:00"),
+        (AT.astimezone(timezone(timedelta(hours=2))), "2026-01-31T08:30:00Z", "2026-01-31 10:30:00+02:00"),
         (AT.replace(tzinfo=None), "2026-01-31T08:30:00", "2026-01-31 08:30:00"),
         (date(2026, 1, 31), "2026-01-31", "2026-01-31"),
         (time(8, 30), "08:30:00", "08:30:00"),
@@ -36,7 +37,7 @@ AT = datetime(2026, 1, 31, 8, 30, tzinfo=UTC)
         (b"\x00\xff", "AP8=", "AP8="),
         ([1, None, "é"], [1, None, "é"], '[1, null, "é"]'),
         ((Decimal("1.5"),), ["1.5"], '["1.5"]'),
-        ({"at": AT, "b": b"\x00"}, {"at": "2026-01-31T08:30:00+00:00", "b": "AA=="}, None),
+        ({"at": AT, "b": b"\x00"}, {"at": "2026-01-31T08:30:00Z", "b": "AA=="}, None),
         ({1: {"x": [float("inf")]}}, {"1": {"x": ["inf"]}}, '{"1": {"x": ["inf"]}}'),
     ],
 )

@@ -11,6 +11,7 @@ from tests.pipelines.operations.scenes import NOW, T0, window
 from tests.support.past import Past, Shop, pipeline
 
 from hakiri.catalog.contract.pipelines import Decision
+from hakiri.catalog.contract.runs import RunStatus
 from hakiri.core.clock import FixedClock
 from hakiri.core.ids import PipelineId
 from hakiri.manifest import UnknownPipeline
@@ -51,6 +52,13 @@ def failed(past: Past) -> None:
 def retried(past: Past) -> None:
     failed(past)
     past.catalog.pipelines.decide(ORDERS, Decision.RETRY, "operator:ada", past.at)
+
+
+def unseen(past: Past) -> None:
+    done(past)
+    run = past.started("orders")
+    past.passed(5)
+    past.ended("orders", run, RunStatus.PARTIAL, kind="pipelines.views_behind", message="a file is gone")
 
 
 def retired(past: Past) -> None:
@@ -112,6 +120,7 @@ def rewound(past: Past) -> None:
         (done, HOURLY, Need.DUE),
         (done, DAILY, Need.NOTHING),
         (done, pipeline(), Need.NOTHING),
+        (unseen, DAILY, Need.UNFINISHED),
         (retired, DAILY, Need.CHANGED),
         (failed, HOURLY, Need.WAITS),
         (retried, HOURLY, Need.UNFINISHED),
@@ -131,15 +140,21 @@ def test_the_past_of_a_pipeline_tells_what_it_needs(
 
 
 @pytest.mark.parametrize(
-    ("happened", "need"), [(done, Need.CHANGED), (failed, Need.UNFINISHED)], ids=["done", "failed"]
+    ("happened", "text", "need"),
+    [
+        (done, DAILY, Need.CHANGED),
+        (done, HOURLY, Need.CHANGED_AND_DUE),
+        (retired, HOURLY, Need.CHANGED_AND_DUE),
+        (failed, DAILY, Need.UNFINISHED),
+    ],
 )
 def test_an_edit_of_the_manifest_is_something_to_do_and_a_decision(
-    tmp_path: Path, happened: Callable[[Past], None], need: Need
+    tmp_path: Path, happened: Callable[[Past], None], text: str, need: Need
 ) -> None:
-    shop = Shop.make(tmp_path, DAILY)
+    shop = Shop.make(tmp_path, text)
     with shop.past(T0) as past:
         happened(past)
-        shop.write(DAILY + "retries = 7\n")
+        shop.write(text + "retries = 7\n")
 
         assert need_of(past.catalog, shop.project.pipeline("orders"), tmp_path, NOW) is need
 
@@ -205,6 +220,12 @@ def test_a_pipeline_whose_source_is_out_of_reach_does_not_pass_for_up_to_date(tm
         needs = needs_now(shop.project, past.catalog, only=None, env={}, clock=FixedClock(NOW))
 
     assert needs == {"orders": Need.NEWS}
+
+
+def test_an_edit_does_not_take_the_place_of_a_tick_that_has_come() -> None:
+    ticks = {need for need in Need if need.is_tick}
+
+    assert ticks == {Need.CHANGED_AND_DUE, Need.DUE, Need.NEWS, Need.ASKED}
 
 
 @pytest.mark.parametrize("need", list(Need))

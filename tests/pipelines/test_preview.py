@@ -14,7 +14,7 @@ from hakiri.core.secrets import MissingSecret
 from hakiri.manifest import Project, UnknownPipeline, load_project
 from hakiri.pipelines import Preview, preview_rows, ready_to_preview
 from hakiri.pipelines.errors import NoSuchTable
-from hakiri.sources.errors import BadSourceConfig, NoFiles, UnreadableFile
+from hakiri.sources.errors import BadRecord, BadSourceConfig, NoFiles
 from hakiri.transforms.errors import BrokenTransform, TransformFailed
 
 MANIFEST = """\
@@ -201,8 +201,8 @@ def test_a_broken_file_of_transforms_is_told(spark: Any, load: Load) -> None:
 
 @pytest.mark.spark
 def test_a_file_that_cannot_be_read_is_told_with_its_line(spark: Any, load: Load) -> None:
-    with pytest.raises(UnreadableFile) as failed:
+    with pytest.raises(BadRecord) as failed:
         look(spark, load(data="id,n\n1,2\n3\n"))
 
-    assert str(failed.value) == "`data/a.csv` cannot be read: a line has more or fewer fields than the header"
+    assert str(failed.value) == "a row of `data/a.csv` does not fit: it has 1 field instead of 2"
     assert failed.value.places == (Place("data/a.csv", 3),)

@@ -385,6 +385,10 @@ class Busy:
     def schemas(self) -> Any:
         return self._workshop.catalog.schemas
 
+    @property
+    def snapshots(self) -> Any:
+        return self._workshop.catalog.snapshots
+
     def version(self, table: TableName) -> int:
         return self._workshop.catalog.chunks.version(table)
 

@@ -12,21 +12,23 @@ from tests.store.workshop import ORDERS, PIPELINE, Workshop
 
 from hakiri.catalog.contract.chunks import NewChunk
 from hakiri.core.cursors import CursorKind
-from hakiri.core.ids import ChunkId, PipelineId
+from hakiri.core.ids import ChunkId, PipelineId, RunId
 from hakiri.store.errors import UnreadableManifest
-from hakiri.store.visible import Landed, landed_from, visible
+from hakiri.store.visible import Landed, LandedFile, landed_from, visible
 
 OTHER = PipelineId("other")
+RUN = RunId("run-1")
 
 
 def landed(chunk: int, **said: object) -> Landed:
     values = {
         "pipeline": PIPELINE,
+        "run": RUN,
         "superseded_by": None,
         "successors": 1,
         "seq": chunk,
         "schema_version": 1,
-        "files": (f"{chunk}.parquet",),
+        "files": (LandedFile(f"{chunk}.parquet", 1, 1),),
         "quarantine": (),
     }
     return Landed(chunk=ChunkId(chunk), **values | said)  # type: ignore[arg-type]
@@ -249,7 +251,8 @@ def test_a_row_of_the_catalog_is_read_with_its_manifest(workshop: Workshop) -> N
         attempt.chunk,
         seq=1001,
         schema_version=3,
-        files=(f"{place}/part-00000.parquet",),
+        run=MANIFEST.run,
+        files=tuple(LandedFile(f"{place}/{file.name}", file.rows, file.bytes) for file in MANIFEST.files),
         quarantine=(f"{place}/quarantine-00000.parquet",),
         pass_number=5,
         pass_size=2,

@@ -232,6 +232,23 @@ def test_bad_rows_are_put_aside_with_the_reason_and_their_place(tmp_path: Path) 
     ]
 
 
+def test_rows_of_which_there_is_only_a_text_are_put_aside_in_their_place(tmp_path: Path) -> None:
+    writer = AttemptWriter(tmp_path, PATIENT, STAMP, part=1)
+
+    writer.write(batch([ADA, {"id": None, "name": "x"}], SCHEMA))
+    writer.set_aside(["`id` has `x`, which is no int64"] * 2, ['{"id":"x"}', '{"_line":"x,,"}'])
+    writer.write(batch([BO], SCHEMA))
+    part = writer.finish()
+
+    assert (part.rows, part.quarantined, part.quarantine[0].rows) == (2, 3, 3)
+    aside = rows_of(tmp_path, "quarantine-00001.parquet")
+    assert [row["_row"] for row in aside] == ['{"id":null,"name":"x"}', '{"id":"x"}', '{"_line":"x,,"}']
+    assert [row["_position"] - (1 << 40) for row in aside] == [1, 2, 3]
+    assert {(row["_run_id"], row["_seq"]) for row in aside} == {("run-1", 7)}
+    kept = rows_of(tmp_path, "part-00001.parquet")
+    assert [row["_position"] - (1 << 40) for row in kept] == [0, 4]
+
+
 def test_rows_with_a_given_reason_are_put_aside_also_where_bad_rows_fail(tmp_path: Path) -> None:
     writer = AttemptWriter(tmp_path, BY_ID, STAMP, part=0)
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hakiri.cli.reports import ApplyReport
     from hakiri.cli.reports.runs import AppliedRow
     from hakiri.pipelines.choosing import Applied
+    from hakiri.pipelines.runtime.shop import RunResult
 
 cli = command_door()
 
@@ -87,12 +88,13 @@ def exit_code_of(applied: Sequence[Applied]) -> int:
 
 def summary(applied: Sequence[Applied], did: str = "applied") -> str:
     """One line for everything that was asked for."""
-    done = [each.result for each in applied if each.result is not None and each.error is None]
     failed = [each for each in applied if each.error is not None]
-    idle = len(applied) - len(done) - len(failed)
+    held = [each for each in applied if _is_left_to_others(each)]
+    done = [each.result for each in applied if each.result and each not in (*failed, *held)]
+    idle = len(applied) - len(done) - len(failed) - len(held)
     if not applied:
         return "Nothing to do: the project has no pipelines."
-    if not done and not failed:
+    if not done and not failed and not held:
         return f"Nothing to do: {_counted(idle, 'pipeline')} {_are(idle)} up to date."
     parts = []
     if done:
@@ -100,6 +102,9 @@ def summary(applied: Sequence[Applied], did: str = "applied") -> str:
         parts.append(f"{did} {_counted(len(done), 'pipeline')}: {_counted(rows, 'row')}")
     if failed:
         parts.append(f"{_counted(len(failed), 'pipeline')} did not make it")
+    if held:
+        at_work = f"another process is at work on {_counted(len(held), 'pipeline')}"
+        parts.append(at_work if parts else f"nothing {did}: {at_work}")
     if idle:
         parts.append(f"{idle} {_are(idle)} up to date")
     line = "; ".join(parts)
@@ -115,12 +120,25 @@ def _tell_trouble(app: App, each: Applied) -> None:
         return
     if result.quarantined:
         app.console.warn(aside_text(each.pipeline, result.quarantined), hint=ASIDE_HINT)
-    left = result.left.pending + result.left.running
-    if each.error is None and left:
-        app.console.note(
-            f"{each.pipeline}: {_counted(left, 'chunk')} {_are(left)} left; go on with "
-            f"`hakiri apply {each.pipeline}`"
-        )
+    if each.error is None and (result.left.pending or result.left.running):
+        app.console.note(f"{each.pipeline}: {_left_words(each.pipeline, result)}")
+
+
+def _is_left_to_others(each: Applied) -> bool:
+    """Whether nothing was done because other processes have all that may be worked on."""
+    result = each.result
+    return each.error is None and result is not None and not result.chunks and bool(result.left.running)
+
+
+def _left_words(pipeline: str, result: RunResult) -> str:
+    """What is left, who has it, and what to do."""
+    waiting, elsewhere = result.left.pending, result.left.running
+    if not elsewhere:
+        left = f"{_counted(waiting, 'chunk')} {_are(waiting)} left"
+        return f"{left}; go on with `hakiri apply {pipeline}`"
+    rest = f", and {waiting:,} more {'waits' if waiting == 1 else 'wait'}" if waiting else ""
+    held = f"another process has {_counted(elsewhere, 'chunk')} under way{rest}"
+    return f"{held}; `hakiri status {pipeline}` shows how far it is"
 
 
 def failure_text(pipeline: str, error: HakiriError) -> str:
@@ -143,6 +161,7 @@ def _report(applied: Sequence[Applied]) -> ApplyReport:
 
 
 def _row(each: Applied) -> AppliedRow:
+    from hakiri.cli.reports.failure import file_place
     from hakiri.cli.reports.runs import AppliedRow
 
     result, error = each.result, each.error
@@ -156,10 +175,12 @@ def _row(each: Applied) -> AppliedRow:
         bytes=(result.run.bytes or 0) if result is not None else 0,
         chunks=result.chunks if result is not None else 0,
         chunks_left=result.left.pending + result.left.running if result is not None else 0,
+        chunks_elsewhere=result.left.running if result is not None else 0,
         quarantined=result.quarantined if result is not None else 0,
         error_code=error.code if error is not None else None,
         error=str(error) if error is not None else None,
         hint=error.hint or None if error is not None else None,
+        places=tuple(map(file_place, error.places)) if error is not None else (),
     )
 
 

@@ -68,7 +68,7 @@ def rewind(
     Chunks that overlap the range are pending again; the old ones are kept for audit, and their rows are seen
     until the new ones are there. Nothing runs before `hakiri apply`.
     """
-    from hakiri.cli.board.words import counted
+    from hakiri.cli.board.words import counted, predicate_words
     from hakiri.cli.reports import RewindReport
     from hakiri.pipelines.chunks.ranges import ValueRange
     from hakiri.pipelines.operations.errors import NothingRead
@@ -95,10 +95,18 @@ def rewind(
                 until=until,
                 chunks=rows,
                 kept=pulled.kept,
+                begins={str(name): begins for name, begins in pulled.begins.items()},
             )
         )
         return
     show_pieces(app.console, rows)
+    for name, begins in pulled.begins.items():
+        app.console.warn(
+            f"the history of table `{name}` begins at {predicate_words(str(begins))}: nothing before that "
+            "was ever pulled, and it is not pulled now",
+            hint="for what lies before, set an earlier `start_from` in the manifest and run `hakiri apply "
+            f"{spec.id}`",
+        )
     app.console.note(f"{counted(len(rows), 'chunk')} will be pulled again; run `hakiri apply {spec.id}`")
 
 

@@ -213,7 +213,7 @@ def _cursor_rows(catalog: Catalog | None, spec: PipelineSpec, name: str | None) 
     from hakiri.core.ids import PipelineId
     from hakiri.pipelines.chunks.pieces import stream_of
     from hakiri.pipelines.operations.errors import NoSuchStream
-    from hakiri.pipelines.operations.streams import store_tables, streams_of
+    from hakiri.pipelines.operations.streams import read_whole_at, store_tables, streams_of
 
     pipeline = PipelineId(spec.id)
     known = () if catalog is None else streams_of(catalog, pipeline)
@@ -224,6 +224,7 @@ def _cursor_rows(catalog: Catalog | None, spec: PipelineSpec, name: str | None) 
     if not wanted:
         raise NoSuchStream(spec.id, name or "", streams)
     kept = {} if catalog is None else {cursor.table: cursor for cursor in catalog.cursors.all(pipeline)}
+    whole = {} if catalog is None else read_whole_at(catalog, pipeline)
     rows = []
     for stream in wanted:
         (table, partition), cursor = stream_of(stream), kept.get(stream)
@@ -235,6 +236,7 @@ def _cursor_rows(catalog: Catalog | None, spec: PipelineSpec, name: str | None) 
                 cursor=None if cursor is None else json.loads(cursor.value),
                 updated_at=None if cursor is None else cursor.updated_at,
                 run=None if cursor is None else cursor.run,
+                read_whole_at=whole.get(stream),
             )
         )
     return tuple(rows)
@@ -249,7 +251,7 @@ def _show_cursors(console: Console, rows: Sequence[CursorRow]) -> None:
             Column(title="stream", cells=[row.stream for row in rows], comfort=COMFORT),
             Column(
                 title="cursor",
-                cells=["none yet" if row.cursor is None else _cursor_words(row.cursor) for row in rows],
+                cells=[_place_words(row) for row in rows],
             ),
             Column(
                 title="since",
@@ -258,6 +260,15 @@ def _show_cursors(console: Console, rows: Sequence[CursorRow]) -> None:
             ),
         ],
     )
+
+
+def _place_words(row: CursorRow) -> str:
+    """From where the next run reads the stream."""
+    if row.cursor is not None:
+        return _cursor_words(row.cursor)
+    if row.read_whole_at is None:
+        return "none yet"
+    return f"none: it is read as a whole each time, last at {moment_words(row.read_whole_at)}"
 
 
 def _cursor_words(value: object) -> str:

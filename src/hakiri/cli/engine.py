@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -155,6 +156,7 @@ def _report(states: Sequence[ServerState]) -> EngineStatusReport:
 
 def _row(state: ServerState) -> ServerRow:
     from hakiri.cli.reports.engine import ServerRow
+    from hakiri.cli.values import moment_text
 
     record = state.record
     return ServerRow(
@@ -164,7 +166,7 @@ def _row(state: ServerState) -> ServerRow:
         spark_version=record.spark_version if record else None,
         java=record.java if record else None,
         pid=record.pid if record else None,
-        started_at=record.started_at if record else None,
+        started_at=moment_text(datetime.fromisoformat(record.started_at)) if record else None,
         start_seconds=record.start_seconds if record else None,
         archive_used=record.archive_used if record else None,
         idle_seconds=state.idle_seconds,

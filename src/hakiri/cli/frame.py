@@ -15,6 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 from hakiri.cli.app import app_of
 from hakiri.cli.completion import with_shell_named
 from hakiri.cli.options import global_options, take_global_options
+from hakiri.cli.texts import spared
 from hakiri.core.errors import UsageError
 from hakiri.core.nearest import nearest
 
@@ -28,7 +29,7 @@ class _Framed:
 
     def get_params(self, ctx: Any) -> list[Any]:
         own: list[Any] = super().get_params(ctx)  # type: ignore[misc]
-        return [*own, *global_options()]
+        return spared([*own, *global_options()])
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return super().parse_args(ctx, with_shell_named(args))  # type: ignore[misc, no-any-return]

@@ -144,7 +144,7 @@ def _row(each: PlannedPipeline) -> PlannedRow:
         chunks_left=each.chunks_left,
         tables=tuple(_table_row(table) for table in each.tables),
         edits=tuple(EditRow(key=edit.key, before=edit.before, after=edit.after) for edit in each.edits),
-        warnings=each.warnings,
+        warnings=(*each.warnings, *each.leftovers),
         problems=tuple(
             ProblemRow(
                 code=problem.code,

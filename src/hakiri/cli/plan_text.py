@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hakiri.cli.columns import width_of
 from hakiri.cli.console import CYAN, GREEN, RED, YELLOW
 from hakiri.cli.operating import wrapped
+from hakiri.cli.values import moment_text
 
 if TYPE_CHECKING:
     from hakiri.cli.console import Console
@@ -66,7 +67,7 @@ class _Fact:
 
 def show_plan(console: Console, plan: Plan) -> None:
     """Print the plan, then the way on for a person."""
-    shown = [each for each in plan.pipelines if each.action.value != "nothing" or each.problems]
+    shown = [each for each in plan.pipelines if each.is_worth_showing]
     for each in shown:
         _show_pipeline(console, each)
     console.print(closing_line(plan))
@@ -80,7 +81,7 @@ def closing_line(plan: Plan) -> str:
     """How many pipelines are in which state, with what is wrong or odd about those that are shown."""
     counts = plan.counts()
     told = [f"{counts[action]} {words}" for action, words in _COUNTED.items() if counts[action]]
-    odd = sum(len(each.warnings) for each in plan.pipelines if each.action.value != "nothing")
+    odd = sum(len(_warnings(each)) for each in plan.pipelines)
     wrong = sum(len(each.problems) for each in plan.pipelines if each.action.value != "wait")
     troubles = [words for words in (_counted(odd, "warning"), _counted(wrong, "problem")) if words]
     line = f"Plan for {plan.project}: {', '.join(told) or 'no pipelines'}"
@@ -105,7 +106,7 @@ def knob_words(value: object) -> str:
     from datetime import datetime
 
     if isinstance(value, datetime):
-        return value.isoformat().removesuffix("T00:00:00+00:00")
+        return moment_text(value).removesuffix("T00:00:00Z")
     return f"{value:g}" if isinstance(value, float) else str(getattr(value, "text", value))
 
 
@@ -153,7 +154,7 @@ def _facts(each: PlannedPipeline) -> Iterator[_Fact]:
             yield _Fact("tables", ", ".join(table.name for table in spec.tables))
     yield from _labelled("edited", [_edit_fact(edit) for edit in each.edits])
     yield from _labelled("knobs", _knob_facts(each.tables))
-    yield from (_Fact("warning", text, style=YELLOW) for text in each.warnings)
+    yield from (_Fact("warning", text, style=YELLOW) for text in _warnings(each))
     for problem in each.problems:
         yield from _problem_facts(each, problem)
 
@@ -231,6 +232,12 @@ def _knob_facts(tables: Sequence[PlannedTable]) -> Iterator[_Fact]:
     value_cells = max((len(value) for _, value, _ in rows), default=0)
     for name, value, origin in rows:
         yield _Fact("", f"{name:<{name_cells}}  {value:<{value_cells}}  {origin}")
+
+
+def _warnings(each: PlannedPipeline) -> tuple[str, ...]:
+    """What to be warned of; where nothing would be done, only what is wrong all the same."""
+    is_idle = each.action.value == "nothing" and not each.problems
+    return each.leftovers if is_idle else (*each.warnings, *each.leftovers)
 
 
 def _problem_facts(each: PlannedPipeline, problem: HakiriError) -> Iterator[_Fact]:

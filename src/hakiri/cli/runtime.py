@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from hakiri.catalog import Catalog
     from hakiri.cli.app import App
     from hakiri.cli.board import Board
-    from hakiri.core.ids import TableName
+    from hakiri.core.ids import NodeId, TableName
     from hakiri.core.settings import Settings
     from hakiri.manifest import PipelineSpec, Project
     from hakiri.pipelines.events import Event
@@ -56,6 +56,13 @@ def find_files_of(app: App, settings: Settings, project: Project) -> FindFiles:
     return find_files
 
 
+def node_of(settings: Settings) -> NodeId:
+    """A name for this process, which no other has."""
+    from hakiri.core.ids import NodeId, fresh_entropy
+
+    return NodeId(f"{settings.runtime.node or os.uname().nodename}-{fresh_entropy()[:3].hex()}")
+
+
 @contextmanager
 def open_place(app: App, *, only: str | None) -> Iterator[Place]:
     """The project, with the catalog open, made or brought up to date if need be.
@@ -97,7 +104,7 @@ def open_ground(
     """Where pipelines run. Nothing of Spark is started before somebody needs it."""
     from hakiri.cli.board import Board
     from hakiri.cli.spark import engine_of
-    from hakiri.core.ids import NodeId, PipelineId, fresh_entropy
+    from hakiri.core.ids import PipelineId
     from hakiri.engine import address_for_tasks, session
     from hakiri.pipelines.runtime.ground import Ground
     from hakiri.pipelines.runtime.sessions import Sessions
@@ -106,7 +113,6 @@ def open_ground(
 
     settings, project = place.settings, place.project
     engine = engine_of(app, settings)
-    name = settings.runtime.node or os.uname().nodename
     board = Board(app.console, app.clock, pipelines=[PipelineId(each) for each in pipelines], is_log=is_log)
     telemetry = open_telemetry(
         project=project.name,
@@ -132,7 +138,7 @@ def open_ground(
                 layout=place.layout,
                 catalog=place.catalog,
                 sessions=sessions,
-                node=NodeId(f"{name}-{fresh_entropy()[:3].hex()}"),
+                node=node_of(settings),
                 env=app.env,
                 clock=app.clock,
                 listen=listen,

@@ -194,6 +194,14 @@ def _trouble(console: Console, standing: Standing, now: datetime) -> list[str]:
         lines = [f"{console.highlighted(pipeline, BOLD)} {when}: {failure.kind}"]
         lines += wrapped(failure.message, width, first="  ", rest="  ")
         return lines + _ways_on(standing)
+    latest = standing.latest
+    if standing.has_failed_openly and latest is not None:
+        when = ago(latest.ended_at or latest.started_at, now)
+        name = console.highlighted(pipeline, BOLD)
+        lines = [f"{name} did not make it with its last run, {when}: {latest.error_kind}"]
+        if latest.error_message:
+            lines += wrapped(latest.error_message, width, first="  ", rest="  ")
+        return lines + _ways_on(standing)
     if standing.is_stalled:
         return [
             f"{console.highlighted(pipeline, BOLD)} has a run that nobody works on any more",
@@ -203,15 +211,8 @@ def _trouble(console: Console, standing: Standing, now: datetime) -> list[str]:
 
 
 def _ways_on(standing: Standing) -> list[str]:
-    pipeline, failed = standing.status.pipeline_id, standing.status.chunks.failed
-    if standing.is_changed_since_failure:
-        return [f"  hakiri apply {pipeline}  tries it as it is in the manifest now"]
-    ways = [(f"hakiri retry {pipeline}", "try again")]
-    if failed:
-        what = "the chunk" if failed == 1 else f"the {failed:,} chunks"
-        ways.append((f"hakiri skip {pipeline}", f"leave out {what} that failed"))
-    widest = max(len(command) for command, _ in ways)
-    return [f"  {command:<{widest}}  {what}" for command, what in ways]
+    widest = max((len(way.command) for way in standing.ways_on), default=0)
+    return [f"  {way.command:<{widest}}  {way.does}" for way in standing.ways_on]
 
 
 def _card(console: Console, standing: Standing, now: datetime) -> list[str]:
@@ -276,7 +277,7 @@ def _run_words(standing: Standing, now: datetime) -> str:
 
 def _report(standing: Standing) -> StatusReport:
     from hakiri.cli.reports import StatusReport
-    from hakiri.cli.reports.runs import FailureRow
+    from hakiri.cli.reports.runs import FailureRow, WayOnRow
     from hakiri.cli.runs import run_facts
 
     failure = standing.failure
@@ -290,5 +291,6 @@ def _report(standing: Standing) -> StatusReport:
         failure=None
         if failure is None
         else FailureRow(kind=failure.kind, message=failure.message, at=failure.at, run=failure.run),
+        ways_on=tuple(WayOnRow(command=way.command, does=way.does) for way in standing.ways_on),
         last_run=None if standing.latest is None else run_facts([standing.latest])[0],
     )

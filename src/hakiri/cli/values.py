@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
-from datetime import date, datetime, time
+from datetime import UTC, date, datetime, time
 from typing import Any
 
 # A control sign in somebody's data must not move the cursor of the terminal that shows it.
@@ -20,7 +20,9 @@ def json_value(value: object) -> Any:
             plain: Any = value
         case float():
             plain = value if math.isfinite(value) else str(value)
-        case datetime() | date() | time():
+        case datetime():
+            plain = moment_text(value)
+        case date() | time():
             plain = value.isoformat()
         case bytes():
             plain = base64.b64encode(value).decode("ascii")
@@ -31,6 +33,13 @@ def json_value(value: object) -> Any:
         case _:
             plain = str(value)
     return plain
+
+
+def moment_text(moment: datetime) -> str:
+    """The moment as every report has it: in UTC and with a `Z`, or without one if it has no offset."""
+    if moment.tzinfo is None:
+        return moment.isoformat()
+    return moment.astimezone(UTC).isoformat().removesuffix("+00:00") + "Z"
 
 
 def shown_cell(value: object) -> str:

@@ -15,6 +15,7 @@ from hakiri.core.errors import HakiriError
 from hakiri.core.ids import PipelineId
 from hakiri.pipelines.chunks.pieces import stream_of
 from hakiri.pipelines.reached import Reached
+from hakiri.pipelines.tables import kind_by_column
 from hakiri.sources.contract import Connector, Extent, Hint, Read, Table, Window
 from hakiri.sources.opening import open_connector
 
@@ -85,8 +86,7 @@ def _look(connector: Connector, spec: PipelineSpec, table: TableSpec, found: Tab
     extent = Extent()
     if field is not None and (kind.is_cut or named is not None):
         extent = connector.extent(found.name, field)
-        if kind is CursorKind.OPAQUE_TOKEN and extent.highest is not None:
-            kind = CursorKind.MONOTONIC
+        kind = kind_by_column(kind, extent)
     return TableLook(
         table=found,
         hint=hint,

@@ -51,6 +51,33 @@ class StoreNotWritten(HakiriError):
         )
 
 
+class ViewsBehind(HakiriError):
+    """What was committed is safe, and readers do not see it: a view could not be written."""
+
+    code = "pipelines.views_behind"
+
+    def __init__(self, pipeline: str, table: str, why: str, what_helps: str) -> None:
+        self.pipeline, self.table = pipeline, table
+        super().__init__(
+            f"readers do not see what pipeline `{pipeline}` has committed to table `{table}`: {why}",
+            hint=f"{what_helps}; then run `hakiri apply {pipeline}`, which writes the view and pulls nothing "
+            "again",
+        )
+
+    @classmethod
+    def of(cls, pipeline: str, table: str, error: HakiriError | OSError) -> ViewsBehind:
+        """The error for what publishing the table has raised."""
+        if isinstance(error, HakiriError):
+            return cls(pipeline, table, str(error), error.hint or "mend that")
+        where = f": `{error.filename}`" if error.filename else ""
+        return cls(
+            pipeline,
+            table,
+            f"{(error.strerror or str(error)).lower()}{where}",
+            "look at the disk, whether it has room, and at its permissions",
+        )
+
+
 class CountsDisagree(HakiriError):
     """Rows went astray between the source and the store, so nothing was committed."""
 

@@ -13,6 +13,7 @@ from hakiri.catalog.contract.runs import Run, RunStatus
 from hakiri.core.ids import PipelineId
 from hakiri.pipelines.applied import spec_hash
 from hakiri.pipelines.chunks.due import is_due
+from hakiri.pipelines.errors import ViewsBehind
 
 if TYPE_CHECKING:
     from hakiri.catalog import Catalog
@@ -31,6 +32,7 @@ class Need(StrEnum):
 
     NEW = "never ran"
     CHANGED = "changed since it was applied"
+    CHANGED_AND_DUE = "changed since it was applied, and its schedule has come"
     UNFINISHED = "not finished yet"
     DUE = "its schedule has come"
     NEWS = "the source has something new"
@@ -45,7 +47,7 @@ class Need(StrEnum):
     @property
     def is_tick(self) -> bool:
         """Whether what is new is to be pulled as well, and not only what is left of earlier plans."""
-        return self in (Need.DUE, Need.NEWS, Need.ASKED)
+        return self in (Need.CHANGED_AND_DUE, Need.DUE, Need.NEWS, Need.ASKED)
 
 
 def need_of(catalog: Catalog, spec: PipelineSpec, root: Path, now: datetime) -> Need:
@@ -65,9 +67,11 @@ def need_of(catalog: Catalog, spec: PipelineSpec, root: Path, now: datetime) -> 
     is_behind = state.phase is not Phase.STREAMING or has_chunks
     if applied is None or is_behind or _was_cut_off(catalog, pipeline, runs):
         return Need.UNFINISHED
+    has_come = is_due(spec.schedule, last_started(runs, now), now, UTC)
     if applied.spec_hash != current or applied.retired_at is not None:
-        return Need.CHANGED
-    return Need.DUE if is_due(spec.schedule, last_started(runs, now), now, UTC) else Need.NOTHING
+        # The run for the change is also the one that the schedule asks for: no other would follow it.
+        return Need.CHANGED_AND_DUE if has_come else Need.CHANGED
+    return Need.DUE if has_come else Need.NOTHING
 
 
 def last_started(runs: Sequence[Run], now: datetime) -> datetime | None:
@@ -97,4 +101,5 @@ def _was_cut_off(catalog: Catalog, pipeline: PipelineId, runs: Sequence[Run]) ->
 
 
 def _came_to_its_end(run: Run) -> bool:
-    return run.status.has_ended and run.status is not RunStatus.SKIPPED and run.error_kind != ABANDONED
+    is_cut_off = run.status is RunStatus.SKIPPED or run.error_kind in (ABANDONED, ViewsBehind.code)
+    return run.status.has_ended and not is_cut_off

@@ -14,6 +14,7 @@ from hakiri.core.ids import PipelineId, TableName
 from hakiri.manifest import PipelineSpec, Project
 from hakiri.pipelines.edits import Edit, edits_since
 from hakiri.pipelines.errors import WaitsForDecision
+from hakiri.pipelines.leftovers import leftovers
 from hakiri.pipelines.needs import Need, need_of
 from hakiri.pipelines.soundness import check_rules, unsound_parts
 from hakiri.sources.making import declared_connector
@@ -48,6 +49,7 @@ class Action(StrEnum):
 _ACTIONS = {
     Need.NEW: Action.CREATE,
     Need.CHANGED: Action.UPDATE,
+    Need.CHANGED_AND_DUE: Action.UPDATE,
     Need.UNFINISHED: Action.CONTINUE,
     Need.DUE: Action.PULL,
     Need.NEWS: Action.PULL,
@@ -80,7 +82,8 @@ class PlannedTable:
 class PlannedPipeline:
     """One pipeline, and what would happen to it. There is no spec for one that left the manifest.
 
-    `problems` are what keeps it from being run, or from being looked at; warnings do not.
+    `problems` are what keeps it from being run, or from being looked at; warnings do not. `leftovers` are
+    warnings of what is wrong with the tables as they are, also while nothing would happen.
     """
 
     id: str
@@ -92,8 +95,13 @@ class PlannedPipeline:
     tables: tuple[PlannedTable, ...] = ()
     edits: tuple[Edit, ...] = ()
     warnings: tuple[str, ...] = ()
+    leftovers: tuple[str, ...] = ()
     problems: tuple[HakiriError, ...] = ()
     chunks_left: int = 0
+
+    @property
+    def is_worth_showing(self) -> bool:
+        return self.action is not Action.NOTHING or bool(self.problems or self.leftovers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,6 +193,7 @@ class _Planning:
             tables=prospect.tables if prospect is not None else (),
             edits=self._edits(spec),
             warnings=prospect.warnings if prospect is not None else (),
+            leftovers=self._leftovers(spec, need),
             problems=tuple(problems),
             chunks_left=self._chunks_left(spec),
         )
@@ -226,6 +235,12 @@ class _Planning:
             find_files=self.find_files,
         )
         return prospecting.prospect(looks)
+
+    def _leftovers(self, spec: PipelineSpec, need: Need) -> tuple[str, ...]:
+        # Of a pipeline that never ran, the rows of all others in its tables are warned of.
+        if self.catalog is None or need is Need.NEW:
+            return ()
+        return tuple(leftovers(self.catalog, self.project, spec))
 
     def _edits(self, spec: PipelineSpec) -> tuple[Edit, ...]:
         applied = None if self.catalog is None else self.catalog.pipelines.applied(PipelineId(spec.id))

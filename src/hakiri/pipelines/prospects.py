@@ -19,9 +19,16 @@ from hakiri.pipelines.deciding import decided
 from hakiri.pipelines.estimates import to_come
 from hakiri.pipelines.evolution import incoming_shape, shape_of
 from hakiri.pipelines.evolution.decide import refusal
+from hakiri.pipelines.leftovers import feeders
 from hakiri.pipelines.needs import Need
 from hakiri.pipelines.plan import PlannedTable
-from hakiri.pipelines.soundness import check_columns, check_reading, check_rules, check_same_cursor
+from hakiri.pipelines.soundness import (
+    check_columns,
+    check_reading,
+    check_rules,
+    check_same_cursor,
+    told_where,
+)
 from hakiri.pipelines.tables import with_known_columns
 from hakiri.sources.bridge.forms import spark_form
 
@@ -63,13 +70,18 @@ class Prospecting:
         problems: list[HakiriError] = []
         for number, look in enumerate(looks):
             planned = PlannedTable(name=look.table.name, store=self.spec.store_name(self.spec.tables[number]))
-            for step in (self._with_schema, self._with_rules, self._with_cursor, self._with_rows):
+            for step in (
+                self._with_schema,
+                self._with_rules,
+                self._with_cursor,
+                self._with_rows,
+                self._as_allowed,
+            ):
                 try:
-                    planned = step(planned, number, look)
+                    with told_where(self.project, self.spec, "tables", number):
+                        planned = step(planned, number, look)
                 except HakiriError as error:
                     problems.append(error)
-            if planned.refused:
-                problems.append(refusal(planned.refused, planned.store, self.spec.id))
             cautions += [*self._beside_others(planned), *self._cautions(planned, number, look)]
             tables.append(planned)
         distinct = {str(problem): problem for problem in problems}  # one thing may stop several steps
@@ -115,16 +127,17 @@ class Prospecting:
 
     def _with_rows(self, planned: PlannedTable, number: int, look: TableLook) -> PlannedTable:
         """With the knobs in force, the chunks to run and the rows to come."""
-        knobs = knobs_in_force(
-            self.spec.backfill, look.hint_in_force, table=look.table.name, partitions=len(look.partitions)
-        )
+        with told_where(self.project, self.spec, "backfill", "parallelism"):
+            knobs = knobs_in_force(
+                self.spec.backfill, look.hint_in_force, table=look.table.name, partitions=len(look.partitions)
+            )
         facts = self._facts(number, look)
         is_read_on = self.reached.phase is Phase.BACKFILLING and not self.reached.chunks_left
         coming = to_come(
             facts,
             knobs,
             self.reached.streams(facts, knobs.start_from.value),
-            pulls_news=self.need in (Need.DUE, Need.NEWS)
+            pulls_news=self.need.is_tick
             or is_read_on
             or (self.need is Need.CHANGED and look.has_news is True),
             now=self.now,
@@ -133,6 +146,12 @@ class Prospecting:
         return replace(
             planned, knobs=knobs, rows=coming.rows, chunks=coming.chunks, is_reread=coming.is_reread
         )
+
+    def _as_allowed(self, planned: PlannedTable, number: int, look: TableLook) -> PlannedTable:
+        """As it is, if the table takes all that comes."""
+        if planned.refused:
+            raise refusal(planned.refused, planned.store, self.spec.id)
+        return planned
 
     def _cautions(self, planned: PlannedTable, number: int, look: TableLook) -> list[str]:
         """What to be warned of; how the history is cut is of no interest once it was."""
@@ -158,8 +177,7 @@ class Prospecting:
         catalog, stored = self.reached.catalog, self._stored(planned)
         if catalog is None or stored is None or stored.primary_key or self.need is not Need.NEW:
             return
-        landed = catalog.chunks.landed(TableName(planned.store))
-        others = dict.fromkeys(f"`{chunk.pipeline}`" for chunk in landed if chunk.pipeline != self.spec.id)
+        others = [f"`{name}`" for name in feeders(catalog, TableName(planned.store)) if name != self.spec.id]
         if others:
             yield (
                 f"table `{planned.store}` has no primary key, so the rows that {', '.join(others)} brought "

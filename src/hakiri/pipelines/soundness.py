@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from hakiri.core.cursors import CursorKind
@@ -72,6 +73,16 @@ class DeletesUnsound(HakiriError):
     def __init__(self, table: str, why: str, hint: str) -> None:
         self.table = table
         super().__init__(f'table `{table}` cannot have `deletes = "missing"`: {why}', hint=hint)
+
+
+@contextmanager
+def told_where(project: Project, spec: PipelineSpec, *path: str | int) -> Iterator[None]:
+    """Have what is raised in the block say where in the manifest it is about, unless it says so itself."""
+    try:
+        yield
+    except HakiriError as error:
+        error.places = error.places or (project.place_in(spec.id, *path),)
+        raise
 
 
 def require_runnable(project: Project, specs: Sequence[PipelineSpec], default_destination: str) -> None:

@@ -37,7 +37,10 @@ def stored_rows(spark: SparkSession, table: TableName, files: VisibleFiles) -> D
             frames.append(written.select(*columns, *hidden).to(target))
     if not frames:
         return cast("DataFrame", spark.createDataFrame([], target))
-    return cast("DataFrame", reduce(lambda one, other: one.unionByName(other), frames))
+    rows = reduce(lambda one, other: one.unionByName(other), frames)
+    if files.excluded:
+        rows = rows.where(~F.col(SEQ).isin(*files.excluded))
+    return cast("DataFrame", rows)
 
 
 def stored_table(spark: SparkSession, table: TableName, files: VisibleFiles) -> DataFrame:

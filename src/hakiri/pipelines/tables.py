@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from hakiri.core.cursors import CursorKind
 from hakiri.core.nearest import nearest
 from hakiri.pipelines.errors import NoSuchTable
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from hakiri.manifest import PipelineSpec
-    from hakiri.sources.contract import Table
+    from hakiri.sources.contract import Extent, Table
 
 
 def chosen_table(spec: PipelineSpec, name: str | None) -> str:
@@ -24,6 +25,17 @@ def chosen_table(spec: PipelineSpec, name: str | None) -> str:
             return spec.source_name(table)
     known = [table.name for table in spec.tables]
     raise NoSuchTable(spec.id, name, known, nearest(name, known))
+
+
+def kind_by_column(kind: CursorKind, extent: Extent) -> CursorKind:
+    """How a table is read by a column that the manifest names: by its values if the source can measure them.
+
+    It has measured a table without any row as well, of which there is nothing to cut.
+    """
+    is_told = extent.rows == 0 or extent.has_nulls is False
+    is_empty = extent.highest is None and not extent.has_nulls and is_told
+    is_measured = extent.highest is not None or is_empty
+    return CursorKind.MONOTONIC if kind is CursorKind.OPAQUE_TOKEN and is_measured else kind
 
 
 def with_known_columns(found: Table, known: pa.Schema) -> Table:

@@ -25,12 +25,14 @@ if TYPE_CHECKING:
     )
     from hakiri.sources.errors import (
         AuthExpired,
+        BadRecord,
         PermanentFailure,
         RateLimited,
         ReadFailed,
         SchemaIncompatible,
         TransientFailure,
     )
+    from hakiri.sources.rejects import Reject
 
 _HOMES = {
     **dict.fromkeys(("SecretTemplate", "SourceConfig", "Template", "UrlTemplate"), "hakiri.sources.config"),
@@ -52,6 +54,7 @@ _HOMES = {
     **dict.fromkeys(
         (
             "AuthExpired",
+            "BadRecord",
             "PermanentFailure",
             "RateLimited",
             "ReadFailed",
@@ -61,10 +64,12 @@ _HOMES = {
         "hakiri.sources.errors",
     ),
     "CursorKind": "hakiri.core.cursors",
+    "Reject": "hakiri.sources.rejects",
 }
 
 __all__ = [
     "AuthExpired",
+    "BadRecord",
     "Batch",
     "Connector",
     "Context",
@@ -77,6 +82,7 @@ __all__ = [
     "RateLimited",
     "Read",
     "ReadFailed",
+    "Reject",
     "SchemaIncompatible",
     "SecretTemplate",
     "SourceConfig",

@@ -22,6 +22,7 @@ from hakiri.core.errors import HakiriError
 from hakiri.core.grammar import Duration, Rate
 from hakiri.core.secrets import Secret
 from hakiri.sources.config import SourceConfig
+from hakiri.sources.rejects import Reject
 
 if TYPE_CHECKING:
     from pyspark.errors import PySparkException
@@ -103,6 +104,8 @@ class Read:
     - `snapshot`: what `still()` gave, so that many reads see one state.
     - `schema`: what the reader expects of an open table; rows are brought into this form.
     - `limit`: no more rows than these are wanted; a connector may give more.
+    - `sets_aside`: a row that does not fit its columns is a reject of its batch. Else it fails the read with
+      BadRecord, or is kept in `_extra` where a table has that.
     """
 
     table: str
@@ -113,6 +116,7 @@ class Read:
     snapshot: str | None = None
     schema: pa.Schema | None = None
     limit: int | None = None
+    sets_aside: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,11 +124,13 @@ class Batch:
     """Some rows, and the cursor from which a later read goes on after them.
 
     A cursor of None says nothing new: the one before it still holds. Rows that were taken away at the source
-    are given with `_op` = `delete` and their primary key.
+    are given with `_op` = `delete` and their primary key. `rejects` came between these rows and do not fit;
+    there are none unless the read sets them aside.
     """
 
     rows: pa.RecordBatch
     cursor: Cursor | None = None
+    rejects: tuple[Reject, ...] = ()
 
 
 class Budget(Protocol):
@@ -208,11 +214,19 @@ class NativeConnector(Connector):
 
     @abstractmethod
     def frame(self, spark: SparkSession, read: Read) -> DataFrame:
-        """The rows that are asked for, lazily."""
+        """The rows that are asked for, lazily.
+
+        A frame has no place for rejects: what `explain` tells of them is BadRecord, also for a read that sets
+        rows aside. Such rows are had from `open`.
+        """
 
     @abstractmethod
     def cursor_after(self, read: Read) -> Cursor | None:
         """The cursor for after this read, to be asked for before the frame is read."""
+
+    def pieces(self, read: Read) -> Sequence[Read]:
+        """The rows that `cursor_after` was told of, as reads that `open` may be asked for side by side."""
+        return (read,)
 
     def explain(self, error: PySparkException) -> HakiriError | None:
         """What Spark says went wrong as an error of this source; None if it is not about the source."""

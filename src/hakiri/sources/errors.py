@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hakiri.core.errors import ExitCode, HakiriError, Place
+from hakiri.sources.rejects import reject_reason
 
 
 class UnknownConnector(HakiriError):
@@ -134,3 +135,38 @@ class SchemaIncompatible(ReadFailed):
     """What the source gives cannot be brought into the form that is expected of it."""
 
     code = "sources.schema_incompatible"
+
+
+class BadRecord(SchemaIncompatible):
+    """A row that does not fit the columns of its table, in a read that sets none aside.
+
+    `source` is the file or the table that has it; see `Reject` for the rest.
+    """
+
+    code = "sources.bad_record"
+
+    def __init__(
+        self,
+        source: str,
+        problem: str,
+        *places: Place,
+        column: str | None = None,
+        value: str | None = None,
+        remedy: str = "mend the row",
+    ) -> None:
+        self.source, self.problem, self.column, self.value, self.remedy = (
+            source,
+            problem,
+            column,
+            value,
+            remedy,
+        )
+        super().__init__(
+            f"a row of `{source}` does not fit: {reject_reason(problem, column, value)}",
+            hint=f'{remedy}, or set `on_bad_row = "quarantine"` for the table',
+        )
+        self.places = places
+
+    def without_value(self) -> BadRecord:
+        """The same, for a column of which nothing may be shown."""
+        return BadRecord(self.source, self.problem, *self.places, column=self.column, remedy=self.remedy)

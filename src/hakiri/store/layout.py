@@ -33,6 +33,21 @@ class StoreLayout:
     def schema_history(self, table: str) -> Path:
         return self.table_folder(table) / "schema-history.jsonl"
 
+    def data_folder(self, table: str) -> Path:
+        """Where the rows of a table are: runs, and snapshots."""
+        return self.table_folder(table) / "data"
+
+    def snapshot_folder(self, table: str, snapshot: str) -> Path:
+        return self.data_folder(table) / snapshot_name(snapshot)
+
+    def staging_folder(self, table: str, snapshot: str) -> Path:
+        """Where a snapshot is while it is made; no reader ever looks there."""
+        return self.data_folder(table) / staging_name(snapshot)
+
+    def index_folder(self, table: str, index: str) -> Path:
+        """Where the sidecars of one index are, one folder a snapshot."""
+        return self.table_folder(table) / "indexes" / _checked(index)
+
     def attempt_folder(self, *, table: str, run: str, node: str, chunk: int, number: int) -> Path:
         """Where one attempt at one chunk writes; no other attempt and no other node ever does."""
         return self.root / attempt_place(table=table, run=run, node=node, chunk=chunk, number=number)
@@ -56,6 +71,16 @@ class StoreLayout:
     def relative(self, path: Path) -> str:
         """The path below the root, with slashes on every system."""
         return path.relative_to(self.root).as_posix()
+
+
+def snapshot_name(snapshot: str) -> str:
+    """The name of a snapshot's folder."""
+    return f"snapshot={_checked(snapshot)}"
+
+
+def staging_name(snapshot: str) -> str:
+    """The name of its folder until it is complete."""
+    return f"{snapshot_name(snapshot)}.staging"
 
 
 def attempt_place(*, table: str, run: str, node: str, chunk: int, number: int) -> str:

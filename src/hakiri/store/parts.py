@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,9 @@ class PartFile:
         schema: pa.Schema,
         files: Files,
         rows_a_group: int,
+        tuning: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
+        self._tuning = tuning
         self._folder = folder
         self._stem = stem
         self._part = part
@@ -104,6 +107,7 @@ class PartFile:
             compression=COMPRESSION,
             use_dictionary=[path for path in _leaf_paths(self._schema) if path not in plain],
             column_encoding={name: kind for name, kind in plain.items() if name in self._schema.names},
+            **self._tuning,
         )
         return _OpenFile(name=name, stream=stream, writer=writer)
 

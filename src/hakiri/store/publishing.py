@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.schemas import SchemaChange, TableSchema
 from hakiri.core.canonical import canonical_json
-from hakiri.core.ids import TableName
+from hakiri.core.ids import SnapshotId, TableName
 from hakiri.store.duck_file import ViewText, alter_duck_file, make_duck_file
 from hakiri.store.files import Files, LocalFiles, make_folders, replace
 from hakiri.store.layout import StoreLayout
@@ -29,7 +29,7 @@ class Publisher:
         self._catalog = catalog
         self._files = files or LocalFiles()
         self._chunks = LandedChunks(catalog)
-        self._heads: dict[TableName, tuple[int, int, bytes]] = {}
+        self._heads: dict[TableName, tuple[int, int, SnapshotId | None, bytes]] = {}
 
     def publish(self, tables: Iterable[TableName]) -> None:
         """Make what the catalog has committed for these tables what readers see.
@@ -50,24 +50,26 @@ class Publisher:
         schema = self._catalog.schemas.current(table)
         if schema is None:
             return False
-        head = self._head(schema, self._catalog.chunks.version(table))
+        current = self._catalog.snapshots.current_id(table)
+        head = self._head(schema, self._catalog.chunks.version(table), current)
         shown = self._files.read(self._layout.view_file(table), len(head))
         return shown != head or self._files.read(self._layout.duck_db, 0) is None
 
-    def _head(self, schema: TableSchema, revision: int) -> bytes:
+    def _head(self, schema: TableSchema, revision: int, snapshot: SnapshotId | None) -> bytes:
         """The first lines of a view that shows this state, made once a state."""
         known = self._heads.get(schema.table)
-        if known is not None and known[:2] == (schema.version, revision):
-            return known[2]
+        if known is not None and known[:3] == (schema.version, revision, snapshot):
+            return known[3]
         text = header(
             table=schema.table,
             schema=schema_from(schema.arrow_schema),
             schema_version=schema.version,
             revision=revision,
             since=schema.created_at,
+            snapshot=snapshot,
             root=str(self._layout.root),
         )
-        self._heads[schema.table] = (schema.version, revision, text.encode())
+        self._heads[schema.table] = (schema.version, revision, snapshot, text.encode())
         return text.encode()
 
     def _states(self, tables: Iterable[TableName]) -> list[TableState]:

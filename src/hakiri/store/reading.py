@@ -12,8 +12,8 @@ import pyarrow as pa
 from hakiri.catalog.contract import Catalog
 from hakiri.core.ids import TableName
 from hakiri.store.descent import descent
-from hakiri.store.duck_sql import literal
 from hakiri.store.layout import StoreLayout
+from hakiri.store.query.connecting import StoreState, connect
 from hakiri.store.state import table_state
 
 if TYPE_CHECKING:
@@ -24,13 +24,15 @@ if TYPE_CHECKING:
 class VisibleFiles:
     """The files of a table at one moment, by the schema version they were written in.
 
-    The highest of `schemas` is the current one.
+    The highest of `schemas` is the current one. Rows of `excluded` claims are in files of a snapshot, and do
+    not count any more.
     """
 
     primary_key: tuple[str, ...]
     schemas: Mapping[int, pa.Schema]
     files: Mapping[int, tuple[Path, ...]]
     quarantine: tuple[Path, ...]
+    excluded: tuple[int, ...] = ()
 
     def names_in(self, version: int) -> dict[str, str]:
         """What today's columns are called in the files of a version; those that it lacks are left out."""
@@ -47,8 +49,12 @@ def visible_files(layout: StoreLayout, catalog: Catalog, table: TableName) -> Vi
     return VisibleFiles(
         primary_key=state.primary_key,
         schemas=state.schemas,
-        files={version: tuple(map(Path, paths)) for version, paths in state.files.items()},
+        files={
+            version: tuple(map(Path, (*state.folded.get(version, ()), *state.files.get(version, ()))))
+            for version in state.folded.keys() | state.files.keys()
+        },
         quarantine=tuple(map(Path, state.quarantine)),
+        excluded=state.excluded,
     )
 
 
@@ -58,18 +64,4 @@ def open_reader(layout: StoreLayout) -> duckdb.DuckDBPyConnection:
     Writers may go on meanwhile; the connection stays with the views that it opened. Tables of its own are
     temporary.
     """
-    import duckdb
-
-    connection = duckdb.connect()
-    try:
-        if layout.duck_db.exists():
-            connection.execute(f"ATTACH {literal(str(layout.duck_db))} AS store (READ_ONLY)")
-            connection.execute("USE store")
-            return connection
-    except duckdb.Error:
-        # Somebody has it open for writing, or left it damaged: the texts of the views say the same.
-        connection.close()
-        connection = duckdb.connect()
-    for path in sorted(layout.views.glob("*.sql")):
-        connection.execute(path.read_text("utf-8"))
-    return connection
+    return connect(StoreState(layout=layout))

@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.chunks import Chunk
 from hakiri.core.ids import ChunkId, PipelineId, TableName
 from hakiri.store.layout import StoreLayout
 from hakiri.store.schemas import schema_from
+from hakiri.store.snapshots import Place, SnapshotManifest
 from hakiri.store.views import TableState
 from hakiri.store.visible import Landed, landed_from, visible
 
 # In pages, to be gentle with memory; after so many tries all at once, which nobody can come in between.
 _PAGES = (1000, 1000, 10_000_000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """What a table is made of: chunks that are read from their own files, beside a snapshot if there is one.
+
+    `chunks` are those that a reader sees, by the number of their claim. `excluded` are claims whose rows the
+    snapshot holds, and which something has replaced since; in a table with a key newer rows see to that.
+    `landed` is all that counts, seen or not.
+    """
+
+    revision: int
+    snapshot: SnapshotManifest | None
+    landed: tuple[Landed, ...]
+    chunks: tuple[Landed, ...]
+    excluded: tuple[int, ...] = ()
 
 
 class LandedChunks:
@@ -24,15 +41,28 @@ class LandedChunks:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._known: dict[TableName, dict[tuple[PipelineId, ChunkId, str | None], Landed]] = {}
+        self._snapshots: dict[TableName, SnapshotManifest] = {}
 
-    def read(self, table: TableName) -> tuple[int, list[Landed]]:
-        """All that landed in a table at one moment, and the catalog's version of it, or one just before."""
+    def read(self, table: TableName) -> tuple[int, list[Landed], SnapshotManifest | None]:
+        """All that landed in a table at one moment, the catalog's version of it, and the snapshot by then.
+
+        Or a version just before.
+        """
         for page in _PAGES:
-            revision = self._catalog.chunks.version(table)
+            revision, snapshot = self._catalog.chunks.version(table), self._snapshot(table)
             landed = self._read(table, page)
-            if self._catalog.chunks.version(table) == revision:
+            if self._catalog.chunks.version(table) == revision and self._snapshot(table) == snapshot:
                 break
-        return revision, landed
+        return revision, landed, snapshot
+
+    def _snapshot(self, table: TableName) -> SnapshotManifest | None:
+        current = self._catalog.snapshots.current(table)
+        if current is None:
+            return None
+        known = self._snapshots.get(table)
+        if known is None or known.snapshot != current.snapshot:
+            known = self._snapshots[table] = SnapshotManifest.parse(current.manifest)
+        return known
 
     def _read(self, table: TableName, page: int) -> list[Landed]:
         before = self._known.get(table, {})
@@ -55,20 +85,42 @@ class LandedChunks:
             after = (chunks[-1].pipeline, chunks[-1].chunk)
 
 
+def contents(
+    landed: Iterable[Landed], snapshot: SnapshotManifest | None, *, has_key: bool, revision: int = 0
+) -> Contents:
+    """Where the rows of a table are, from what landed and the snapshot. Pure."""
+    every = tuple(landed)
+    if snapshot is None:
+        return Contents(
+            revision=revision, snapshot=None, landed=every, chunks=visible(every, has_key=has_key)
+        )
+    places = {one.seq: snapshot.place_of(one.seq) for one in every}
+    counting = tuple(one for one in every if places[one.seq] is not Place.NOWHERE)
+    seen = visible(counting, has_key=has_key)
+    folded = {one.seq for one in counting if places[one.seq] is Place.SNAPSHOT}
+    gone = folded - {one.seq for one in seen} - {one.seq for one in counting if one.unchanged}
+    return Contents(
+        revision=revision,
+        snapshot=snapshot,
+        landed=counting,
+        chunks=tuple(one for one in seen if one.seq not in folded),
+        excluded=() if has_key else tuple(sorted(gone)),
+    )
+
+
 def table_state(
     layout: StoreLayout, catalog: Catalog, table: TableName, chunks: LandedChunks | None = None
 ) -> TableState | None:
     """The table as it is now; None while it has no schema."""
-    revision, landed = (chunks or LandedChunks(catalog)).read(table)
+    revision, landed, snapshot = (chunks or LandedChunks(catalog)).read(table)
     # After the chunks: a schema that is newer than they are reads them, an older one would not.
     schema = catalog.schemas.current(table)
     log = catalog.schemas.log(table)
     if schema is None:
         return None
     root = str(layout.root)
-    files: dict[int, list[str]] = defaultdict(list)
-    for one in visible(landed, has_key=bool(schema.primary_key)):
-        files[one.schema_version] += [f"{root}/{path}" for path in one.files]
+    has_key = bool(schema.primary_key)
+    found = contents(landed, snapshot, has_key=has_key, revision=revision)
     aside = [one for one in visible(landed, has_key=False) if one.quarantine]
     return TableState(
         table=table,
@@ -77,6 +129,25 @@ def table_state(
         revision=revision,
         since=schema.created_at,
         root=root,
-        files={version: tuple(paths) for version, paths in files.items() if paths},
+        files=_by_version(
+            (one.schema_version, f"{root}/{file.path}") for one in found.chunks for file in one.files
+        ),
         quarantine=tuple(f"{root}/{path}" for one in aside for path in one.quarantine),
+        snapshot=None if snapshot is None else snapshot.snapshot,
+        folded=_folded(layout, snapshot),
+        excluded=found.excluded,
     )
+
+
+def _folded(layout: StoreLayout, snapshot: SnapshotManifest | None) -> Mapping[int, tuple[str, ...]]:
+    if snapshot is None:
+        return {}
+    data = layout.data_folder(snapshot.table)
+    return _by_version((file.schema_version, f"{data}/{file.path}") for file in snapshot.files)
+
+
+def _by_version(paths: Iterable[tuple[int, str]]) -> Mapping[int, tuple[str, ...]]:
+    found: dict[int, list[str]] = defaultdict(list)
+    for version, path in paths:
+        found[version].append(path)
+    return {version: tuple(some) for version, some in found.items()}

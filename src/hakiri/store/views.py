@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import pyarrow as pa
 
+from hakiri.core.ids import SnapshotId
 from hakiri.store.descent import Node, descent
 from hakiri.store.duck_sql import column_of, column_type, literal, parquet_files, quoted
 from hakiri.store.errors import UnknownSchemaVersion
 from hakiri.store.rows import OP, POSITION, QUARANTINE_FIELDS, SEQ, Op
 from hakiri.store.schemas import fingerprint
 
-FORM = 1  # a view of an older form is written anew
+FORM = 2  # a view of an older form is written anew
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +24,10 @@ class TableState:
     """A table at one moment: all that its view is made of.
 
     `schemas` holds every version from 1 on; the highest is the current one. `files` are absolute paths by
-    the schema version they were written in. `revision` is the catalog's version of what landed in the table,
-    and `since` when it got to know the table: another catalog may come to the same number.
+    the schema version they were written in, and `folded` those of the snapshot: of a table with a key it has
+    one row a key, and what is in `files` is newer. `excluded` are claims whose rows in it do not count any
+    more. `revision` is the catalog's version of what landed in the table, and `since` when it got to know the
+    table: another catalog may come to the same number.
     """
 
     table: str
@@ -35,6 +38,9 @@ class TableState:
     root: str
     files: Mapping[int, tuple[str, ...]]
     quarantine: tuple[str, ...] = ()
+    snapshot: SnapshotId | None = None
+    folded: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    excluded: tuple[int, ...] = ()
 
     @property
     def schema_version(self) -> int:
@@ -46,13 +52,21 @@ class TableState:
 
 
 def header(
-    *, table: str, schema: pa.Schema, schema_version: int, revision: int, since: datetime, root: str
+    *,
+    table: str,
+    schema: pa.Schema,
+    schema_version: int,
+    revision: int,
+    since: datetime,
+    snapshot: SnapshotId | None,
+    root: str,
 ) -> str:
     """The first lines of a view's text: equal exactly when there is nothing to write anew."""
     return (
         f"-- views/{table}.sql: made by Hakiri from its catalog, form {FORM}; written anew at every commit\n"
         f"-- Catalog schema fingerprint: {fingerprint(schema)} (rev {schema_version})\n"
         f"-- Committed chunks: rev {revision} since {since.isoformat()}, below {json.dumps(root)}\n"
+        f"-- Snapshot: {snapshot or 'none'}\n"
     )
 
 
@@ -69,6 +83,7 @@ def view_sql(state: TableState) -> str:
         schema_version=state.schema_version,
         revision=state.revision,
         since=state.since,
+        snapshot=state.snapshot,
         root=state.root,
     )
     return head + _table_view(state) + (_quarantine_view(state) if state.quarantine else "")
@@ -76,30 +91,66 @@ def view_sql(state: TableState) -> str:
 
 def _table_view(state: TableState) -> str:
     versions = descent(state.schemas)
-    if unknown := sorted(state.files.keys() - versions.keys()):
+    if unknown := sorted((state.files.keys() | state.folded.keys()) - versions.keys()):
         raise UnknownSchemaVersion(state.table, unknown[0])
     new = versions[state.schema_version]
     create = f"CREATE OR REPLACE VIEW {quoted(state.table)} AS\n"
-    parts = [
-        _part(version, versions[version], new, paths)
-        for version, paths in sorted(state.files.items())
-        if paths
-    ]
-    if not parts:
+    recent, folded = _parts(versions, new, state.files), _parts(versions, new, state.folded)
+    names = ", ".join(quoted(node.name) for node in new)
+    if not recent and not folded:
         columns = ",\n".join(
             f"  CAST(NULL AS {column_type(node.kind)}) AS {quoted(node.name)}" for node in new
         )
         return f"{create}SELECT\n{columns}\nWHERE false;\n"
-    names = ", ".join(quoted(node.name) for node in new)
-    rows = "\n  UNION ALL BY NAME\n".join(parts)
-    newest = ""
-    if state.primary_key:
-        key = ", ".join(quoted(name) for name in state.primary_key)
-        newest = (
-            f"\nQUALIFY row_number() OVER (PARTITION BY {key} ORDER BY {SEQ} DESC, {POSITION} DESC) = 1"
-            f"\n  AND {OP} <> {literal(Op.DELETE)}"
+    if not state.primary_key:
+        return create + _every_row(names, recent, folded, state.excluded)
+    return create + _newest_rows(names, recent, folded, state.primary_key)
+
+
+def _parts(
+    versions: Mapping[int, tuple[Node, ...]], new: tuple[Node, ...], files: Mapping[int, tuple[str, ...]]
+) -> str:
+    parts = (
+        _part(version, versions[version], new, paths) for version, paths in sorted(files.items()) if paths
+    )
+    return "\n  UNION ALL BY NAME\n".join(parts)
+
+
+def _every_row(names: str, recent: str, folded: str, excluded: tuple[int, ...]) -> str:
+    """All rows of a table without a key, but for those of the snapshot that something has replaced."""
+    if folded and excluded:
+        gone = ", ".join(map(str, excluded))
+        folded = f"  FROM (\n{folded}\n  ) WHERE {SEQ} NOT IN ({gone})"
+    rows = "\n  UNION ALL BY NAME\n".join(part for part in (folded, recent) if part)
+    return f"WITH all_rows AS (\n{rows}\n)\nSELECT {names}\nFROM all_rows;\n"
+
+
+def _newest_rows(names: str, recent: str, folded: str, primary_key: tuple[str, ...]) -> str:
+    """One row a key. The snapshot has each key once, and what is not in it yet is newer than all of it."""
+    if not recent:
+        return f"SELECT {names}\nFROM (\n{folded}\n);\n"
+    key = ", ".join(quoted(name) for name in primary_key)
+    newest = f"row_number() OVER (PARTITION BY {key} ORDER BY {SEQ} DESC, {POSITION} DESC) = 1"
+    is_there = f"{OP} <> {literal(Op.DELETE)}"
+    if not folded:
+        return (
+            f"WITH all_rows AS (\n{recent}\n)\n"
+            f"SELECT {names}\nFROM all_rows\nQUALIFY {newest}\n  AND {is_there};\n"
         )
-    return f"{create}WITH all_rows AS (\n{rows}\n)\nSELECT {names}\nFROM all_rows{newest};\n"
+    same = " AND ".join(
+        f"recent.{quoted(name)} IS NOT DISTINCT FROM folded.{quoted(name)}" for name in primary_key
+    )
+    lines = (
+        f"WITH folded AS (\n{folded}\n),",
+        f"recent AS (\n  FROM (\n{recent}\n  )\n  QUALIFY {newest}\n)",
+        f"SELECT {names}",
+        f"FROM folded ANTI JOIN recent ON {same}",
+        "UNION ALL",
+        f"SELECT {names}",
+        "FROM recent",
+        f"WHERE {is_there};",
+    )
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _part(version: int, old: tuple[Node, ...], new: tuple[Node, ...], paths: tuple[str, ...]) -> str:

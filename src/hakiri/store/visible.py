@@ -16,9 +16,18 @@ from dataclasses import dataclass
 
 from hakiri.catalog.contract.chunks import Chunk
 from hakiri.core.canonical import canonical_json
-from hakiri.core.ids import ChunkId, PipelineId
+from hakiri.core.ids import ChunkId, PipelineId, RunId
 from hakiri.store.errors import UnreadableManifest
 from hakiri.store.manifests import AttemptManifest
+
+
+@dataclass(frozen=True, slots=True)
+class LandedFile:
+    """A file of a chunk, by its path below the root of the store."""
+
+    path: str
+    rows: int
+    bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,11 +41,12 @@ class Landed:
 
     pipeline: PipelineId
     chunk: ChunkId
+    run: RunId
     superseded_by: ChunkId | None
     successors: int
     seq: int
     schema_version: int
-    files: tuple[str, ...]
+    files: tuple[LandedFile, ...]
     quarantine: tuple[str, ...]
     pass_number: int | None = None
     pass_size: int | None = None
@@ -68,11 +78,12 @@ def landed_from(chunk: Chunk) -> Landed:
     return Landed(
         pipeline=chunk.pipeline,
         chunk=chunk.chunk,
+        run=manifest.run,
         superseded_by=chunk.superseded_by,
         successors=chunk.successors or 1,
         seq=manifest.seq,
         schema_version=manifest.schema_version,
-        files=tuple(f"{place}/{file.name}" for file in manifest.files),
+        files=tuple(LandedFile(f"{place}/{file.name}", file.rows, file.bytes) for file in manifest.files),
         quarantine=tuple(f"{place}/{file.name}" for file in manifest.quarantine),
         pass_number=manifest.pass_number,
         pass_size=manifest.pass_size,
@@ -90,29 +101,63 @@ def visible(landed: Iterable[Landed], *, has_key: bool) -> tuple[Landed, ...]:
     return tuple(sorted(brought, key=lambda one: (one.seq, one.pipeline, one.chunk)))
 
 
+def under_way(landed: Iterable[Landed]) -> tuple[Landed, ...]:
+    """Those of passes that are not complete: whether they are seen may still change, and change back."""
+    return tuple(
+        one
+        for of_stream in _passes(list(landed)).values()
+        for chunks in of_stream.values()
+        if not _is_complete(chunks)
+        for one in chunks
+    )
+
+
+def replaced(landed: Iterable[Landed]) -> tuple[Landed, ...]:
+    """Those that no reader of a table without a key will ever see again, whatever lands."""
+    every = list(landed)
+    _, in_force = _replacements(every)
+    gone = [one for one in every if one.pass_number is None and _replacement_of(one) in in_force]
+    for of_stream in _passes(every).values():
+        complete = [number for number, chunks in of_stream.items() if _is_complete(chunks)]
+        gone += [
+            one for number in of_stream if number < max(complete, default=0) for one in of_stream[number]
+        ]
+    return tuple(gone)
+
+
 def _in_force(every: list[Landed]) -> list[Landed]:
-    """Those outside of passes that nothing has replaced, and that wait for no others to replace anything.
+    """Those outside of passes that nothing has replaced, and that wait for no others to replace anything."""
+    part_of, in_force = _replacements(every)
+    return [
+        one
+        for one in every
+        if one.pass_number is None
+        and ((place := (one.pipeline, one.chunk)) not in part_of or part_of[place] in in_force)
+        and _replacement_of(one) not in in_force
+    ]
+
+
+def _replacements(
+    every: list[Landed],
+) -> tuple[dict[tuple[PipelineId, ChunkId], _Replacement], set[_Replacement]]:
+    """The replacement that each chunk is a part of, if it is, and those that are in force.
 
     A replacement is in force when all of it has landed, and all that it replaces was in force before: what
     takes the place of one part of a replacement that is not whole yet waits as that part does.
     """
     chunks = {(one.pipeline, one.chunk): one for one in every if one.pass_number is None}
-    replaced: dict[_Replacement, list[Landed]] = defaultdict(list)
+    replacing: dict[_Replacement, list[Landed]] = defaultdict(list)
     for one in chunks.values():
         if (replacement := _replacement_of(one)) is not None:
-            replaced[replacement].append(one)
-    part_of = {place: replacement for replacement in replaced for place in replacement.places}
+            replacing[replacement].append(one)
+    part_of = {place: replacement for replacement in replacing for place in replacement.places}
     in_force: set[_Replacement] = set()
     # By their ids: what a replacement replaces was planned before it.
-    for replacement, old in sorted(replaced.items(), key=lambda item: (item[0].pipeline, item[0].last)):
+    for replacement, old in sorted(replacing.items(), key=lambda item: (item[0].pipeline, item[0].last)):
         before = {part_of[one.pipeline, one.chunk] for one in old if (one.pipeline, one.chunk) in part_of}
         if chunks.keys() >= replacement.places and in_force >= before:
             in_force.add(replacement)
-    return [
-        one
-        for place, one in chunks.items()
-        if (place not in part_of or part_of[place] in in_force) and _replacement_of(one) not in in_force
-    ]
+    return part_of, in_force
 
 
 def _replacement_of(one: Landed) -> _Replacement | None:
@@ -122,13 +167,18 @@ def _replacement_of(one: Landed) -> _Replacement | None:
     return _Replacement(one.pipeline, one.superseded_by - one.successors + 1, one.superseded_by)
 
 
-def _of_newest_passes(every: list[Landed]) -> list[Landed]:
+def _passes(every: list[Landed]) -> dict[tuple[PipelineId, str], dict[int, list[Landed]]]:
+    """The chunks of passes that brought anything, by stream and number."""
     passes: dict[tuple[PipelineId, str], dict[int, list[Landed]]] = defaultdict(lambda: defaultdict(list))
-    seen = []
     for one in every:
         if one.pass_number is not None and not one.unchanged:
             passes[one.pipeline, one.stream][one.pass_number].append(one)
-    for of_stream in passes.values():
+    return passes
+
+
+def _of_newest_passes(every: list[Landed]) -> list[Landed]:
+    seen = []
+    for of_stream in _passes(every).values():
         complete = [number for number, chunks in of_stream.items() if _is_complete(chunks)]
         seen += of_stream[max(complete or of_stream)]
     return seen

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -118,13 +119,19 @@ class AttemptWriter:
         position = pa.array(np.arange(rows.num_rows) + (self._first_position + self._seen))
         self._seen += rows.num_rows
         if why:
-            self._set_aside(rows, position, why)
+            self._leave_out(rows, position, why)
             is_good = np.ones(rows.num_rows, np.bool_)
             is_good[list(why)] = False
             kept = pa.array(is_good)
             own, ops, position = own.filter(kept), ops.filter(kept), position.filter(kept)
         if own.num_rows:
             self._keep(own, ops, position)
+
+    def set_aside(self, reasons: Sequence[str], texts: Sequence[str]) -> None:
+        """Take rows for quarantine of which there is only the JSON, each with its reason."""
+        first = self._first_position + self._seen
+        self._seen += len(texts)
+        self._put_aside(reasons, texts, pa.array(np.arange(len(texts)) + first))
 
     def finish(self) -> WrittenPart:
         """Make all of it durable, and say what it is. No rows make no file."""
@@ -213,20 +220,23 @@ class AttemptWriter:
         self._rows += own.num_rows
         self._sum = (self._sum + content_sum(marks.hashes)) % 2**128
 
-    def _set_aside(self, rows: pa.RecordBatch, position: pa.Array, why: dict[int, str]) -> None:
+    def _leave_out(self, rows: pa.RecordBatch, position: pa.Array, why: dict[int, str]) -> None:
         numbers = sorted(why)
         texts = json_texts(rows.take(pa.array(numbers)).to_struct_array())
+        self._put_aside([why[number] for number in numbers], texts, position.take(pa.array(numbers)))
+
+    def _put_aside(self, reasons: Sequence[str], texts: Sequence[str | None], position: pa.Array) -> None:
         batch = pa.RecordBatch.from_arrays(
             [
-                pa.array([why[number] for number in numbers], pa.string()),
+                pa.array(reasons, pa.string()),
                 pa.array(texts, pa.string()),
-                *self._stamped(len(numbers)),
-                position.take(pa.array(numbers)),
+                *self._stamped(len(texts)),
+                position,
             ],
             schema=pa.schema(QUARANTINE_FIELDS),
         )
         self._aside.write(batch, np.array([len(text or "") for text in texts], np.int64))
-        self._quarantined += len(numbers)
+        self._quarantined += len(texts)
 
     def _stamped(self, count: int) -> list[pa.Array]:
         values: tuple[Any, ...] = (

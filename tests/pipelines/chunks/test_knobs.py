@@ -79,10 +79,13 @@ def test_several_chunks_at_once_of_a_source_of_tokens_are_refused() -> None:
 
     assert refused.value.exit_code == 2
     assert str(refused.value) == (
-        "table `orders` is walked by the source's own tokens, one chunk after the other, "
+        "table `orders` is read in the order of the source, one chunk after the other, "
         "and `backfill.parallelism` is 2"
     )
-    assert refused.value.hint == "take `parallelism` out, or set it to 1"
+    assert refused.value.hint == (
+        "take `parallelism` out, or set it to 1; a column that grows, named with `incremental`, lets several "
+        "be read at once where the source can measure it"
+    )
 
 
 @pytest.mark.spec("HP-108")

@@ -10,6 +10,7 @@ from hakiri.catalog.contract.runs import RunStatus
 from hakiri.core.ids import PipelineId, TableName
 from hakiri.pipelines.events import SchemaChanged
 from hakiri.pipelines.evolution import SchemaIncompatible
+from hakiri.pipelines.needs import Need
 
 pytestmark = pytest.mark.spark
 LATER = "2025-06-01T00:00:00+00:00"
@@ -47,6 +48,34 @@ def test_columns_come_and_go_and_every_row_keeps_what_it_had(lab: Lab, source: C
         log = catalog.schemas.log(TableName("counted_items"))
         assert [change.change_kind for change in log] == ["create", "add_column", "drop_column"]
         assert {change.decided_by for change in log} == {"auto"}
+
+
+@pytest.mark.spec("HP-065")
+def test_a_column_that_comes_with_an_edit_is_there_and_noted_before_any_row_has_it(
+    lab: Lab, source: CountedSource
+) -> None:
+    source.put(moments(3))
+    lab.write(manifest("monotonic"))
+    lab.applied()
+    source.forget_reads()
+
+    source.do("ALTER TABLE items ADD COLUMN score INTEGER")
+    source.fact("columns", '{"score": "int32"}')
+    lab.write(manifest("monotonic", more="retries = 7\n"))
+    edited = lab.applied()
+
+    assert (edited.need, source.reads()) == (Need.CHANGED, [])
+    assert [event.changes for event in lab.told(SchemaChanged)] == [("column `score` added as int32",)]
+    assert lab.query("SELECT id, score FROM counted_items ORDER BY id") == [(1, None), (2, None), (3, None)]
+    with lab.catalog() as catalog:
+        log = catalog.schemas.log(TableName("counted_items"))
+        assert [change.change_kind for change in log] == ["create", "add_column"]
+
+    source.do(f"INSERT INTO items VALUES (10, '{LATER}', 'part-1', 'ten', 7)")
+    lab.ran()
+
+    assert len(lab.told(SchemaChanged)) == 1
+    assert lab.query("SELECT score FROM counted_items WHERE id = 10") == [(7,)]
 
 
 @pytest.mark.spec("HP-068")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from tests.sources.files.lab import TABLE, files_in, rows_of, types_of, values_o
 
 from hakiri.core.errors import Place
 from hakiri.sources.contract import Extent, Read
-from hakiri.sources.errors import PermanentFailure, SchemaIncompatible, UnreadableFile
+from hakiri.sources.errors import BadRecord, PermanentFailure, SchemaIncompatible, UnreadableFile
 from hakiri.sources.files import csv_files
 from hakiri.sources.files.csv_values import ColumnSketch
 from hakiri.sources.json_rows import type_text
@@ -162,31 +164,17 @@ TRUNCATED = gzip.compress(bytes(range(256)).hex().encode() * 999 + b",1\n")[:-9]
 @pytest.mark.parametrize(
     ("content", "config", "problem", "line"),
     [
-        ("id,n\n1,2\n3,secret,5\n", {}, "a line has more or fewer fields than the header", 3),
-        ('id,n\n1,"a\nb"\n3\n', {}, "a line has more or fewer fields than the header", 4),
-        ("id,n\n\n\n3\n", {}, "a line has more or fewer fields than the header", 4),
         ("a,b,A\n1,2,3\n", {}, "its header has `a` more than once", 1),
         ("c2,\n1,2\n", {}, "its header has `c2` more than once", 1),
         ('id,n\n1,x\n2,"y\n3,z\n', {}, "a quote is never closed", 3),
+        ('id,n\n1,x\n"2,y\n3,z\n', {}, "a quote is never closed", 3),
         (f'id,n\n1,"{LONG}\n', {}, "a row is longer than 8 MiB, or a quote is never closed", None),
         (f'id,"{LONG}\n', {}, "its first row is longer than 8 MiB", 1),
         (
-            b"id,n\n1,\xff\n",
-            {},
-            "it holds bytes that are not utf-8; say in `encoding` how it is written",
-            None,
-        ),
-        (
             b"id,\xff\n1,2\n",
             {},
-            "it holds bytes that are not utf-8; say in `encoding` how it is written",
-            None,
-        ),
-        (
-            b"id,n\n1,\x81\n",
-            {"encoding": "windows-1252"},
-            "it holds bytes that are not windows-1252; say in `encoding` how it is written",
-            None,
+            "its header has bytes that are not utf-8; say in `encoding` how it is written",
+            1,
         ),
     ],
 )
@@ -205,6 +193,40 @@ def test_a_file_that_is_no_csv_is_refused_with_its_line(
         rows_of(connector, schema=pa.schema([("id", pa.string()), ("n", pa.string())]))
 
 
+@pytest.mark.parametrize(
+    ("content", "config", "problem", "line"),
+    [
+        ("id,n\n1,2\n3,4,5\n", {}, "it has 3 fields instead of 2", 3),
+        ('id,n\n1,"a\nb"\n3\n', {}, "it has 1 field instead of 2", 4),
+        ("id,n\n\n\n3\n", {}, "it has 1 field instead of 2", 4),
+        ("1,2\n3\n", {"header": ["id", "n"]}, "it has 1 field instead of 2", 2),
+        ("id,n\n1\n2,x\n3\n", {"columns": {"n": "int"}}, "it has 1 field instead of 2", 2),
+        ("id,n\n1,x\n3\n", {"columns": {"n": "int"}}, "`n` has `x`, which is no int32", 2),
+        (b"id,n\n\n1,a\n2,x\xff\n", {}, "`n` has `x\ufffd`, which is not utf-8", 4),
+        (
+            b"id,n\n1,x\x81y\n",
+            {"encoding": "windows-1252"},
+            "`n` has `x\ufffdy`, which is not windows-1252",
+            2,
+        ),
+    ],
+)
+def test_a_record_that_cannot_be_read_is_told_with_its_line_by_whoever_reads_it(
+    tmp_path: Path, content: str | bytes, config: dict[str, Any], problem: str, line: int
+) -> None:
+    write(tmp_path, {"b.csv": content})
+    connector = files_in(tmp_path, path="*.csv", **config)
+
+    with pytest.raises(BadRecord) as refused:
+        rows_of(connector)
+
+    assert list(types_of(connector)) == ["id", "n"]
+    assert str(refused.value) == f"a row of `b.csv` does not fit: {problem}"
+    remedy = ", say in `encoding` how the file is written" if "which is not" in problem else ""
+    assert refused.value.hint == f'mend the row{remedy}, or set `on_bad_row = "quarantine"` for the table'
+    assert refused.value.places == (Place("b.csv", line),)
+
+
 def test_a_packed_file_that_is_cut_off_is_refused(tmp_path: Path) -> None:
     write(tmp_path, {"a.csv.gz": TRUNCATED})
 
@@ -215,35 +237,71 @@ def test_a_packed_file_that_is_cut_off_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "kind", "problem"),
+    ("text", "kind", "arrow"),
     [
-        ("x", "bigint", "a text that is not a bigint"),
-        ("1.5", "bigint", "a number that is not a bigint"),
-        ("9223372036854775808", "bigint", "a whole number that is not a bigint"),
-        ("2147483648", "int", "a whole number that is not an int"),
-        ("0x10", "bigint", "a text that is not a bigint"),
-        ("1d", "double", "a text that is not a double"),
-        ("1e999", "double", "a number that is not a double"),
-        ("NaN", "double", "a text that is not a double"),
-        ("1.255", "decimal(5,2)", "a number that is not a decimal(5,2)"),
-        ("1000", "decimal(5,2)", "a whole number that is not a decimal(5,2)"),
-        ("maybe", "boolean", "a text that is not a boolean"),
-        ("2026-02-30", "date", "a date that is not a date"),
-        ("2026", "date", "a whole number that is not a date"),
-        ("2026-01-31", "timestamp", "a date that is not a timestamp"),
-        ("2026-01-31T08:00:00.1234567Z", "timestamp", "a text that is not a timestamp"),
+        ("x", "bigint", "int64"),
+        ("1.5", "bigint", "int64"),
+        ("9223372036854775808", "bigint", "int64"),
+        ("2147483648", "int", "int32"),
+        ("0x10", "bigint", "int64"),
+        ("1d", "double", "double"),
+        ("1e999", "double", "double"),
+        ("NaN", "double", "double"),
+        ("1.255", "decimal(5,2)", "decimal128(5, 2)"),
+        ("1000", "decimal(5,2)", "decimal128(5, 2)"),
+        ("maybe", "boolean", "bool"),
+        ("2026-02-30", "date", "date32[day]"),
+        ("2026", "date", "date32[day]"),
+        ("2026-01-31", "timestamp", "timestamp[us, tz=UTC]"),
+        ("2026-01-31T08:00:00.1234567Z", "timestamp", "timestamp[us, tz=UTC]"),
     ],
 )
-def test_a_field_that_does_not_fit_is_told_by_line_and_kind_and_not_by_value(
-    tmp_path: Path, text: str, kind: str, problem: str
+def test_a_field_that_does_not_fit_is_told_by_line_column_and_value_or_set_aside(
+    tmp_path: Path, text: str, kind: str, arrow: str
 ) -> None:
-    write(tmp_path, {"a.csv": f'x,v\n"a\nb",\nb,{text}\n'})
+    write(tmp_path, {"a.csv": f'x,v\n"a\nb",\nb,{text}\nc,\n'})
+    connector = files_in(tmp_path, path="a.csv", columns={"v": kind})
 
-    with pytest.raises(UnreadableFile) as refused:
-        rows_of(files_in(tmp_path, path="a.csv", columns={"v": kind}))
+    with pytest.raises(BadRecord) as refused:
+        rows_of(connector)
+    (batch,) = connector.open(Read(table=TABLE, sets_aside=True))
 
-    assert str(refused.value) == f"`a.csv` cannot be read: column `v` holds {problem}"
+    reason = f"`v` has `{text}`, which is no {arrow}"
+    assert str(refused.value) == f"a row of `a.csv` does not fit: {reason}"
     assert refused.value.places == (Place("a.csv", 4),)
+    assert batch.rows.column("x").to_pylist() == ["a\nb", "c"]
+    assert [reject.reason for reject in batch.rejects] == [reason]
+    assert json.loads(batch.rejects[0].row) == {"_file": "a.csv", "x": "b", "v": text}
+
+
+def test_every_record_of_a_file_is_a_row_or_set_aside_with_its_reason(tmp_path: Path) -> None:
+    good = b"".join(b"%d,name %d\n" % (n, n) for n in range(30_000))
+    bad = b"x,\xff\n1\n\xff,y\n1,2,3\n"
+    write(tmp_path, {"a.csv": b"id,name\n" + (good + bad) * 5 + b"7\n"})
+    connector = files_in(tmp_path, path="a.csv", columns={"id": "bigint"})
+
+    batches = list(connector.open(Read(table=TABLE, sets_aside=True)))
+
+    assert [n for batch in batches for n in batch.rows.column("id").to_pylist()] == [*range(30_000)] * 5
+    reasons = Counter(reject.reason for batch in batches for reject in batch.rejects)
+    assert reasons == {
+        "`id` has `\ufffd`, which is not utf-8": 5,
+        "`name` has `\ufffd`, which is not utf-8": 5,
+        "it has 1 field instead of 2": 6,
+        "it has 3 fields instead of 2": 5,
+    }
+    lines = [json.loads(reject.row).get("_line") for batch in batches for reject in batch.rejects]
+    assert Counter(lines) == {None: 10, "1": 5, "1,2,3": 5, "7": 1}
+
+
+def test_a_file_without_one_good_record_is_all_rejects(tmp_path: Path) -> None:
+    write(tmp_path, {"a.csv": "id,n\n1\n2\n"})
+
+    batches = list(files_in(tmp_path, path="a.csv").open(Read(table=TABLE, sets_aside=True)))
+
+    assert sum(batch.rows.num_rows for batch in batches) == 0
+    assert sum(len(batch.rejects) for batch in batches) == 2
+    assert [batch.cursor is not None for batch in batches][-1:] == [True]
 
 
 def test_a_column_that_the_expected_schema_lacks_is_refused(tmp_path: Path) -> None:
@@ -268,7 +326,7 @@ def test_of_large_files_a_part_is_looked_at_and_the_rest_must_fit(
 
     assert type_text(table.schema.field("id").type) == "bigint"
     assert table.estimated_rows == pytest.approx(400_000, rel=0.01)
-    with pytest.raises(UnreadableFile) as refused:
+    with pytest.raises(BadRecord) as refused:
         rows_of(connector, schema=table.schema)
     assert refused.value.places == (Place("a.csv", 400_002),)
 

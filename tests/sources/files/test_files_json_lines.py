@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from tests.sources.files.lab import TABLE, files_in, rows_of, types_of, write
 
 from hakiri.core.errors import Place
-from hakiri.sources.errors import SchemaIncompatible, UnreadableFile
+from hakiri.sources.contract import Read
+from hakiri.sources.errors import BadRecord, SchemaIncompatible, UnreadableFile
 from hakiri.sources.files import json_lines
-from hakiri.sources.files.json_lines import BadLine, fitting
-from hakiri.sources.files.json_lines import rows_of as rows_of_lines
+from hakiri.sources.files.json_lines import fitting, sifted_lines
 from hakiri.sources.json_rows import infer_schema, parse_json, settle
 
 SCHEMA = pa.schema(
@@ -30,6 +30,12 @@ SCHEMA = pa.schema(
         ("_extra", pa.string()),
     ]
 )
+
+
+def rows_of_lines(lines: pa.Array, schema: pa.Schema) -> pa.RecordBatch:
+    rows, rejects = sifted_lines(lines, schema, "a.jsonl", sets_aside=False)
+    assert rejects == {}
+    return rows
 
 
 def lines_of(*lines: str | bytes) -> pa.Array:
@@ -97,11 +103,15 @@ def test_the_quick_way_gives_the_rows_of_the_rules_or_none(line: str, is_fitting
         '{"l":' + "[" * 5_000,
     ],
 )
-def test_a_line_that_is_no_object_is_refused_by_its_number(line: str | bytes) -> None:
-    with pytest.raises(BadLine) as refused:
-        rows_of_lines(lines_of('{"i":1}', "", line, '{"i":2}'), SCHEMA)
+def test_a_line_that_is_no_object_is_a_reject_by_its_number_and_as_it_stands(line: str | bytes) -> None:
+    rows, rejects = sifted_lines(
+        lines_of('{"i":1}', "", line, '{"i":2}'), SCHEMA, "a.jsonl", sets_aside=False
+    )
 
-    assert refused.value.number == 2
+    assert rows.column("i").to_pylist() == [1, 2]
+    assert [(number, reject.reason) for number, reject in rejects.items()] == [(2, "it is no JSON object")]
+    shown = line if isinstance(line, str) else line.decode(errors="replace")
+    assert json.loads(rejects[2].row) == {"_file": "a.jsonl", "_line": shown}
 
 
 VALUES = st.recursive(
@@ -192,14 +202,28 @@ def test_a_bad_line_is_told_with_its_file_and_number(tmp_path: Path, line: str |
     write(tmp_path, {"a.jsonl": '{"a": 1}\n', "b.jsonl": b'{"a": 1}\n\n' * 60_000 + bad + b"\n"})
     connector = files_in(tmp_path, path="*.jsonl")
 
-    with pytest.raises(UnreadableFile) as discovering:
-        connector.discover([TABLE])
-    with pytest.raises(UnreadableFile) as reading:
-        rows_of(connector, schema=pa.schema([("a", pa.int64()), ("_extra", pa.string())]))
+    with pytest.raises(BadRecord) as refused:
+        rows_of(connector)
 
-    for refused in (discovering, reading):
-        assert str(refused.value) == "`b.jsonl` cannot be read: a line is no JSON object"
-        assert refused.value.places == (Place("b.jsonl", 120_001),)
+    assert types_of(connector) == {"a": "bigint", "_extra": "string"}
+    assert str(refused.value) == "a row of `b.jsonl` does not fit: it is no JSON object"
+    assert refused.value.hint == 'mend the row, or set `on_bad_row = "quarantine"` for the table'
+    assert refused.value.places == (Place("b.jsonl", 120_001),)
+
+
+def test_lines_that_do_not_fit_are_set_aside_and_the_others_are_rows(tmp_path: Path) -> None:
+    lines = ['{"a": 1}', '{"a": "n/a", "b": 1}', "{", '{"a": 2, "new": true}', '{"a": 3}']
+    write(tmp_path, {"a.jsonl": "".join(f"{line}\n" for line in lines)})
+    schema = pa.schema([("a", pa.int64()), ("_extra", pa.string())])
+
+    (batch,) = files_in(tmp_path, path="*.jsonl").open(Read(table=TABLE, schema=schema, sets_aside=True))
+
+    assert batch.rows.column("a").to_pylist() == [1, 2, 3]
+    assert batch.rows.column("_extra").to_pylist() == [None, '{"new":true}', None]
+    assert [(reject.reason, json.loads(reject.row)) for reject in batch.rejects] == [
+        ("it is no JSON object", {"_file": "a.jsonl", "_line": "{"}),
+        ("`a` has `n/a`, which is no int64", {"_file": "a.jsonl", "a": "n/a", "b": 1}),
+    ]
 
 
 def test_a_line_that_never_ends_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import json
 import pickle
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from hakiri.sources.json_rows import RowsDoNotFit, UnsupportedType, declared_schema, settle
+from hakiri.sources.json_rows import RowsDoNotFit, UnsupportedType, declared_schema, settle, sift
 
 ORDERS = declared_schema(
     {
@@ -97,6 +98,33 @@ def test_misfits_are_told_by_row_where_there_is_no_extra() -> None:
     )
     assert refused.value.hint == "declare the columns otherwise, or keep the column `_extra`"
     assert vars(pickle.loads(pickle.dumps(refused.value))) == vars(refused.value)
+
+
+def test_records_with_a_value_of_another_type_are_set_aside_and_unknown_fields_are_kept() -> None:
+    schema = pa.schema([("id", pa.int64()), ("items", pa.list_(pa.struct([("n", pa.int32())])))])
+    records: list[dict[str, Any]] = [
+        {"id": 1, "new": True},
+        {"id": "x" * 50, "new": 2},
+        {"id": 3, "items": [{"n": 1}, {"n": {"m": 1.5}}]},
+        {"id": 4, "items": [{"n": 1, "more": 1}]},
+    ]
+
+    rows, rejects = sift(records, schema, with_extra=True)
+
+    assert rows.equals(settle([records[0], records[3]], schema, with_extra=True))
+    assert [reject.reason for reject in rejects] == [
+        f"`id` has `{'x' * 39}…`, which is no int64",
+        '`items[1].n` has `{"m":1.5}`, which is no int32',
+    ]
+    assert [json.loads(reject.row) for reject in rejects] == [records[1], records[2]]
+
+
+def test_records_that_fit_are_what_settling_gives() -> None:
+    records = [{"id": 1, "new": 1}, {"id": 2}]
+
+    rows, rejects = sift(records, ORDERS, with_extra=True)
+
+    assert (rows, rejects) == (settle(records, ORDERS, with_extra=True), ())
 
 
 def test_one_misfit_is_told_in_the_singular() -> None:

@@ -131,6 +131,19 @@ def test_mixed_types_are_settled_by_the_rule_that_is_chosen(
     assert (rows[1]["_extra"] and json.loads(rows[1]["_extra"])) == extra
 
 
+def test_records_that_do_not_fit_are_rejects_of_a_read_that_sets_them_aside() -> None:
+    with HttpApi(lambda call: Reply(body=[{"a": 1}, {"a": "n/a", "b": 2}, {"a": 3, "new": True}])) as api:
+        wanted = {"base_url": api.url, "resources": [{"name": "orders", "columns": {"a": "bigint"}}]}
+        schema = pa.schema([("a", pa.int64()), ("_extra", STRING)])
+        with connected(wanted) as connector:
+            (batch,) = connector.open(Read(table="orders", schema=schema, sets_aside=True))
+
+    assert batch.rows.to_pylist() == [{"a": 1, "_extra": None}, {"a": 3, "_extra": '{"new":true}'}]
+    assert [(reject.reason, reject.row) for reject in batch.rejects] == [
+        ("`a` has `n/a`, which is no int64", '{"a":"n/a","b":2}')
+    ]
+
+
 def test_what_the_sample_did_not_show_is_kept_aside() -> None:
     with PagedApi(page_records=1) as api:
         api.tables["orders"] = [{"id": n, "u": {"a": 1}} for n in range(5)] + [

@@ -376,3 +376,21 @@ def test_types_of_the_discovered_schema_are_those_of_the_rows(tmp_path: Path) ->
         "free": '{"b":[2]}',
         "_extra": None,
     }
+
+
+def test_records_that_do_not_fit_are_rejects_of_a_read_that_sets_them_aside(tmp_path: Path) -> None:
+    tap = connector(
+        tmp_path,
+        schema(),
+        record(1),
+        say(type="RECORD", stream="things", record={"id": "two"}),
+        record(3),
+        state(3),
+    )
+
+    (batch,) = read(tap, sets_aside=True)
+
+    assert (ids([batch]), batch.cursor) == ([[1, 3]], {"state": 3})
+    assert [(reject.reason, reject.row) for reject in batch.rejects] == [
+        ("`id` has `two`, which is no int64", '{"id":"two"}')
+    ]

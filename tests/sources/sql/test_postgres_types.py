@@ -175,10 +175,12 @@ def test_a_value_without_a_place_in_arrow_is_refused_and_can_be_read_as_text(
     as_text = postgres.rows("odd", {"as_text": ["odd.v"]})
 
     arrow = postgres.table("odd").schema.field("v").type
-    assert (
-        str(refused.value) == f"column `v` of table `odd` holds a value that does not fit {arrow}: {problem}"
+    assert str(refused.value).startswith("a row of `odd` does not fit: `v` has ")
+    assert str(refused.value).endswith(f" does not fit {arrow}: {problem}")
+    assert refused.value.hint == (
+        'mend the row, read the column as text with as_text = ["odd.v"], '
+        'or set `on_bad_row = "quarantine"` for the table'
     )
-    assert refused.value.hint == 'mend the row, or read the column as text: as_text = ["odd.v"]'
     shown = [row["v"] for row in as_text]
     assert shown[0] is None
     assert shown[1].replace(" 00:00:00", "").replace("+00", "") == value.strip("'")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -103,10 +104,11 @@ def test_a_value_of_another_kind_is_refused_and_can_be_read_as_text(
     rows = sqlite.rows("odd", {"as_text": ["odd.v"]})
 
     arrow = sqlite.table("odd").schema.field("v").type
-    assert str(refused.value) == (
-        f"column `v` of table `odd` holds a value that does not fit {arrow}: it is of another kind"
+    assert str(refused.value) == f"a row of `odd` does not fit: `v` has `{shown}`, which is no {arrow}"
+    assert refused.value.hint == (
+        'mend the row, read the column as text with as_text = ["odd.v"], '
+        'or set `on_bad_row = "quarantine"` for the table'
     )
-    assert refused.value.hint == 'mend the row, or read the column as text: as_text = ["odd.v"]'
     assert rows == [{"id": 1, "v": shown}]
 
 
@@ -116,16 +118,85 @@ def test_text_that_is_not_utf8_is_refused(sqlite: Lab) -> None:
     with pytest.raises(SchemaIncompatible) as refused:
         sqlite.rows("odd")
 
-    assert str(refused.value).endswith("it is not UTF-8")
-    assert refused.value.hint == "mend the row"
+    assert str(refused.value).endswith("`v` has a value that does not fit string: it is not UTF-8")
+    assert refused.value.hint == 'mend the row, or set `on_bad_row = "quarantine"` for the table'
 
 
 def test_a_cursor_column_with_numbers_and_texts_is_refused(sqlite: Lab) -> None:
     sqlite.run("CREATE TABLE t (at DATETIME); INSERT INTO t VALUES ('2026-01-01'), (1767225600)")
 
     assert len(sqlite.rows("t")) == 2
-    with pytest.raises(SchemaIncompatible, match="column `at` of table `t`"):
+    with pytest.raises(SchemaIncompatible) as refused:
         sqlite.rows("t", incremental="at")
+    assert str(refused.value) == (
+        "a row of `t` does not fit: `at` has `1767225600`, which does not fit string: "
+        "a cursor cannot follow texts and others"
+    )
+    assert refused.value.hint == (
+        "mend the row: it has no place in the order of `at`, by which rows are read"
+    )
+
+
+def test_rows_that_do_not_fit_are_set_aside_with_all_that_can_be_read_of_them(sqlite: Lab) -> None:
+    sqlite.run(
+        "CREATE TABLE odd (id INTEGER PRIMARY KEY, n INTEGER, r REAL, s TEXT);"
+        "INSERT INTO odd VALUES (1, 10, 1.5, 'one'), (2, 'n/a', x'ff', 'two'), (3, 30, NULL, NULL),"
+        "(4, 40, 4.5, cast(x'ff41' AS TEXT)), (5, 50, 5.5, 'five')"
+    )
+
+    (batch,) = sqlite.batches("odd", sets_aside=True)
+
+    assert batch.rows.column("id").to_pylist() == [1, 3, 5]
+    assert [(reject.reason, json.loads(reject.row)) for reject in batch.rejects] == [
+        ("`n` has `n/a`, which is no int64", {"id": 2, "n": "n/a", "r": r"\xff", "s": "two"}),
+        (
+            "`s` has a value that does not fit string: it is not UTF-8",
+            {"id": 4, "n": 40, "r": 4.5, "s": "\ufffdA"},
+        ),
+    ]
+
+
+def test_a_value_with_the_signs_that_part_values_is_told_as_it_is(sqlite: Lab) -> None:
+    value = "a\x1eb\x1f7\x1ec"
+    sqlite.run(f"CREATE TABLE odd (n INTEGER, m INTEGER); INSERT INTO odd VALUES ('{value}', 'x')")
+
+    (batch,) = sqlite.batches("odd", sets_aside=True)
+
+    assert json.loads(batch.rejects[0].row) == {"n": value, "m": "x"}
+
+
+@pytest.mark.parametrize("last", [2, 6])
+def test_the_cursor_goes_past_rows_that_were_set_aside(sqlite: Lab, last: int) -> None:
+    values = ", ".join(f"({n}, {n // 2}, {n if n < last else repr('bad')})" for n in range(8))
+    sqlite.run(
+        f"CREATE TABLE t (id INTEGER PRIMARY KEY, at INTEGER, n INTEGER); INSERT INTO t VALUES {values}"
+    )
+
+    batches = sqlite.batches("t", incremental="at", sets_aside=True)
+    some = sqlite.batches("t", incremental="at", sets_aside=True, limit=5)
+    (cursor,) = [batch.cursor for batch in some if batch.cursor is not None]
+    rest = sqlite.batches("t", cursor=cursor, sets_aside=True)
+
+    assert [batch.cursor for batch in batches] == [{"at": 3}]
+    assert sqlite.batches("t", cursor={"at": 3}, sets_aside=True) == []
+    assert [len(batch.rejects) for batch in batches] == [8 - last]
+    covered = some[0]
+    assert covered.cursor == {"at": 1}
+    assert covered.rows.num_rows + sum(batch.rows.num_rows for batch in rest) == last
+    assert len(covered.rejects) + sum(len(batch.rejects) for batch in rest) == 8 - last
+
+
+@pytest.mark.parametrize("sets_aside", [True, False])
+def test_a_row_without_a_place_in_the_order_of_the_cursor_is_never_set_aside(
+    sqlite: Lab, sets_aside: bool
+) -> None:
+    sqlite.run("CREATE TABLE t (at INTEGER, n INTEGER); INSERT INTO t VALUES (1, 1), ('x', 'y')")
+
+    with pytest.raises(SchemaIncompatible) as refused:
+        sqlite.batches("t", incremental="at", sets_aside=sets_aside)
+
+    assert str(refused.value) == "a row of `t` does not fit: `at` has `x`, which is no int64"
+    assert refused.value.hint == "mend the row: it has no place in the order of `at`, by which rows are read"
 
 
 def test_windows_of_days_fit_both_ways_to_write_a_moment(sqlite: Lab) -> None:

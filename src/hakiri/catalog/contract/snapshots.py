@@ -55,6 +55,12 @@ class Snapshots(Protocol):
     def revision(self, table: TableName) -> int:
         """A number that grows when a table's past changes: schema steps, rewinds, snapshots, collections."""
 
+    def frontier(self, table: TableName) -> int:
+        """A number below which every claim on a chunk of the table has landed, or never will.
+
+        It is that of the earliest claim that may still land, or the next one that there will be.
+        """
+
     def note_sidecar(self, sidecar: Sidecar, now: datetime) -> None:
         """Say that a sidecar is durable. Only after that can a snapshot that names it be committed."""
 
@@ -67,6 +73,9 @@ class Snapshots(Protocol):
 
     def current(self, table: TableName) -> Snapshot | None:
         """The snapshot that was committed last."""
+
+    def current_id(self, table: TableName) -> SnapshotId | None:
+        """Its id alone, at a cost that does not grow with what its manifest says."""
 
     def get(self, snapshot: SnapshotId) -> Snapshot | None:
         """One snapshot."""

@@ -12,6 +12,9 @@ SELECT nextval('main.claim_seq') AS seq;
 -- Whoever writes to a pipeline holds its row until the end: that is the one order in which all see the writes.
 SELECT * FROM main.pipeline_state WHERE pipeline_id = :pipeline FOR UPDATE;
 
+-- lock_pipelines --
+SELECT pipeline_id FROM main.pipeline_state ORDER BY pipeline_id FOR UPDATE;
+
 -- lock_table --
 SELECT revision FROM main.table_state WHERE table_name = :table FOR UPDATE;
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from hakiri.catalog.contract.snapshots import DoomedFile, Sidecar, Snapshot
 from hakiri.catalog.errors import MissingSidecars, SnapshotExists, SnapshotStale
-from hakiri.catalog.sql.database import Database, Row, Transaction, built, listed, moment
+from hakiri.catalog.sql.database import Database, Row, Transaction, built, listed, moment, sure
 from hakiri.catalog.sql.tables import bump_revision, lock_table
 from hakiri.core.canonical import canonical_json
 from hakiri.core.ids import SnapshotId, TableName
@@ -23,6 +23,17 @@ class SqlSnapshots:
     def revision(self, table: TableName) -> int:
         row = self._database.one("revision", table=table)
         return 0 if row is None else row["revision"]
+
+    def frontier(self, table: TableName) -> int:
+        def work(tx: Transaction) -> int:
+            # In this order. Whoever claims holds its pipeline from before it takes a number until it is seen
+            # that it has it, so a number that was taken before is seen once the pipelines are free.
+            taken: int = sure(tx.one("claims"))["claims"]
+            tx.all("lock_pipelines")
+            earliest = sure(tx.one("earliest_claim", table=table))["seq"]
+            return taken + 1 if earliest is None else min(taken + 1, earliest)
+
+        return self._database.write(work)
 
     def note_sidecar(self, sidecar: Sidecar, now: datetime) -> None:
         def work(tx: Transaction) -> None:
@@ -54,6 +65,10 @@ class SqlSnapshots:
 
     def current(self, table: TableName) -> Snapshot | None:
         return built(_snapshot, self._database.one("current_snapshot", table=table))
+
+    def current_id(self, table: TableName) -> SnapshotId | None:
+        row = self._database.one("current_snapshot_id", table=table)
+        return None if row is None else row["snapshot_id"]
 
     def get(self, snapshot: SnapshotId) -> Snapshot | None:
         return built(_snapshot, self._database.one("snapshot", snapshot=snapshot))

@@ -10,6 +10,9 @@ RETURNING last AS seq;
 -- The transaction holds the only write lock there is.
 SELECT * FROM main.pipeline_state WHERE pipeline_id = :pipeline;
 
+-- lock_pipelines --
+SELECT pipeline_id FROM main.pipeline_state ORDER BY pipeline_id;
+
 -- lock_table --
 SELECT revision FROM main.table_state WHERE table_name = :table;
 

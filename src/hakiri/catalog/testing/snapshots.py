@@ -9,7 +9,7 @@ import pytest
 
 from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.upkeep import Invariant
-from hakiri.catalog.errors import MissingSidecars, SnapshotExists, SnapshotStale
+from hakiri.catalog.errors import LeaseLost, MissingSidecars, SnapshotExists, SnapshotStale
 from hakiri.catalog.testing.base import Contract, Opener
 from hakiri.catalog.testing.divergences import upholds
 from hakiri.catalog.testing.samples import (
@@ -23,7 +23,9 @@ from hakiri.catalog.testing.samples import (
     TABLE,
     VECTORS,
     at_once,
+    claimed,
     committed,
+    done,
     doomed,
     planned,
     sidecar,
@@ -32,7 +34,7 @@ from hakiri.catalog.testing.samples import (
     tried,
 )
 from hakiri.catalog.testing.vandal import Vandal, refuses_all
-from hakiri.core.ids import ChunkId, SnapshotId
+from hakiri.core.ids import ChunkId, PipelineId, SnapshotId
 
 LATER = SnapshotId("2026-05-11T09-00-00Z-node-anna")
 
@@ -65,9 +67,62 @@ class SnapshotContract(Contract):
         catalog.snapshots.commit(snapshot, T0)
 
         assert catalog.snapshots.current(TABLE) == snapshot
+        assert catalog.snapshots.current_id(TABLE) == SNAPSHOT
+        assert catalog.snapshots.current_id(OTHER_TABLE) is None
         assert catalog.snapshots.get(SNAPSHOT) == snapshot
         assert catalog.snapshots.all(TABLE) == (snapshot,)
         assert catalog.snapshots.current(OTHER_TABLE) is None
+
+    def test_the_frontier_is_the_next_number_while_nobody_works(self, catalog: Catalog) -> None:
+        planned(catalog, 2)
+        before = catalog.snapshots.frontier(TABLE)
+
+        landed = committed(catalog)
+
+        assert before == landed.seq
+        assert catalog.snapshots.frontier(TABLE) == claimed(catalog).seq
+
+    def test_the_frontier_waits_for_the_earliest_claim_that_may_still_land(self, catalog: Catalog) -> None:
+        planned(catalog, 3)
+        slow = claimed(catalog)
+        committed(catalog)
+
+        assert catalog.snapshots.frontier(TABLE) == slow.seq
+        assert catalog.snapshots.frontier(OTHER_TABLE) > slow.seq
+
+        catalog.queue.give_back(slow, T0)
+
+        assert catalog.snapshots.frontier(TABLE) > slow.seq
+        with pytest.raises(LeaseLost):
+            catalog.queue.commit(slow, done(), T0)
+
+    def test_nothing_lands_below_a_frontier_while_many_work(self, opener: Opener) -> None:
+        workers, chunks = 4, 10
+        pipelines = [PipelineId(f"pipeline-{number}") for number in range(workers)]
+        landed: set[int] = set()
+        asked: list[tuple[int, set[int]]] = []
+        with opener.open() as catalog:
+            for pipeline in pipelines:
+                planned(catalog, chunks, pipeline)
+
+        def work(number: int) -> None:
+            with opener.open() as catalog:
+                for _ in range(chunks):
+                    attempt = claimed(catalog, pipeline=pipelines[number])
+                    catalog.queue.commit(attempt, done(), T0)
+                    landed.add(attempt.seq)
+
+        def ask() -> None:
+            with opener.open() as catalog:
+                for _ in range(chunks):
+                    frontier = catalog.snapshots.frontier(TABLE)
+                    known = {chunk.seq for chunk in catalog.chunks.landed(TABLE)}
+                    asked.append((frontier, {seq for seq in known if seq is not None and seq < frontier}))
+
+        at_once(lambda number: work(number) if number < workers else ask(), workers + 1)
+
+        for frontier, below in asked:
+            assert below == {seq for seq in landed if seq < frontier}
 
     @pytest.mark.spec("AD-005")
     @pytest.mark.spec("AD-020")

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from hakiri.cli.reports.catalog import CatalogCheckReport, CatalogMigrateReport, CatalogStatusReport
 from hakiri.cli.reports.compile import CompileReport
 from hakiri.cli.reports.config import ConfigReport
+from hakiri.cli.reports.context import CompactReport, GcReport
 from hakiri.cli.reports.engine import DoctorReport, EngineStatusReport
 from hakiri.cli.reports.evolution import (
     SchemaAcceptReport,
@@ -33,6 +34,7 @@ from hakiri.cli.reports.pipelines import (
 )
 from hakiri.cli.reports.plan import PlanReport, PreviewReport
 from hakiri.cli.reports.project import InitReport, SchemaExportReport
+from hakiri.cli.reports.query import QueryReport
 from hakiri.cli.reports.runs import ApplyReport, RunReport, RunsReport, StatusReport
 from hakiri.cli.reports.singer import SingerReport
 from hakiri.cli.reports.sources import (
@@ -56,6 +58,8 @@ REPORTS: Mapping[str, type] = MappingProxyType(
         "compile": CompileReport,
         "config": ConfigReport,
         "config-get": ConfigReport,
+        "context-compact": CompactReport,
+        "context-gc": GcReport,
         "cursor-get": CursorGetReport,
         "cursor-log": AuditReport,
         "cursor-reset": CursorChangeReport,
@@ -73,6 +77,7 @@ REPORTS: Mapping[str, type] = MappingProxyType(
         "pipeline-list": PipelineListReport,
         "plan": PlanReport,
         "preview": PreviewReport,
+        "query": QueryReport,
         "retry": DecisionReport,
         "run": ApplyReport,
         "runs-list": RunsReport,
@@ -102,6 +107,7 @@ __all__ = [
     "CatalogMigrateReport",
     "CatalogStatusReport",
     "ChunksReport",
+    "CompactReport",
     "CompileReport",
     "ConfigReport",
     "CursorChangeReport",
@@ -110,6 +116,7 @@ __all__ = [
     "DoctorReport",
     "EngineStatusReport",
     "ErrorReport",
+    "GcReport",
     "InitReport",
     "PipelineConvertReport",
     "PipelineCreateReport",

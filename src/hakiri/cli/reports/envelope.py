@@ -9,6 +9,8 @@ from enum import Enum
 from pathlib import PurePath
 from typing import Any
 
+from hakiri.cli.values import moment_text
+
 SCHEMA_VERSION = 1
 
 
@@ -26,7 +28,7 @@ def to_json(report: object) -> str:
 
 def _plain(value: object) -> Any:
     if isinstance(value, datetime):
-        return value.isoformat()
+        return moment_text(value)
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, PurePath):

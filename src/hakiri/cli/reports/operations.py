@@ -35,7 +35,8 @@ class DecisionReport:
 class CursorRow:
     """How far a stream was read; it is null when it is read from the start.
 
-    A stream is a table, or one partition of it.
+    A stream is a table, or one partition of it. `read_whole_at` is when it was last read, for one that is
+    read as a whole each time and so has no cursor.
     """
 
     stream: str
@@ -44,6 +45,7 @@ class CursorRow:
     cursor: Any
     updated_at: datetime | None
     run: str | None
+    read_whole_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +97,11 @@ class AuditReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewindReport:
-    """The chunks that are pulled again, and those that are kept for audit."""
+    """The chunks that are pulled again, and those that are kept for audit.
+
+    `begins` has the tables whose history begins only after `since`, with where it does: what lies before was
+    never pulled, and is not pulled again.
+    """
 
     pipeline_id: str
     by: str
@@ -104,6 +110,7 @@ class RewindReport:
     until: str
     chunks: tuple[PieceRow, ...]
     kept: tuple[int, ...]
+    begins: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

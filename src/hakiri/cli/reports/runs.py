@@ -7,15 +7,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
+from hakiri.cli.reports.failure import FilePlace
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppliedRow:
     """What became of one pipeline; there is no run if it was left alone, or could not be started.
 
-    - `need`: why it was run, or why not: `new`, `changed`, `unfinished`, `due`, `news`, `asked`, `nothing`,
-      or `waits` for a decision.
-    - `rows`, `bytes`, `chunks`: what this run committed; `chunks_left`: what others have, or is still to do.
+    - `need`: why it was run, or why not: `new`, `changed`, `changed_and_due`, `unfinished`, `due`, `news`,
+      `asked`, `nothing`, or `waits` for a decision.
+    - `rows`, `bytes`, `chunks`: what this run committed; `chunks_left`: what is still to do, of which other
+      processes have `chunks_elsewhere` under way.
     - `quarantined`: how many rows this run has set aside.
+    - `places`: where in the manifest the error is, if it is there.
     """
 
     id: str
@@ -27,10 +31,12 @@ class AppliedRow:
     bytes: int
     chunks: int
     chunks_left: int
+    chunks_elsewhere: int
     quarantined: int
     error_code: str | None
     error: str | None
     hint: str | None
+    places: tuple[FilePlace, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +52,14 @@ class FailureRow:
     message: str
     at: datetime
     run: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WayOnRow:
+    """A command that helps, and what it does."""
+
+    command: str
+    does: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +91,7 @@ class StatusReport:
     - `light`: `ok`, `running`, `partial`, `failed` or `new`.
     - `rows`, `bytes`: what the done chunks brought. `skipped` counts the chunks that were given up.
     - `failure`: why it waits for a decision; a run of a changed spec does not wait.
+    - `ways_on`: what can be done about it, or about a last run that did not make it.
     """
 
     pipeline_id: str
@@ -93,6 +108,7 @@ class StatusReport:
     skipped: int
     is_stalled: bool
     failure: FailureRow | None
+    ways_on: tuple[WayOnRow, ...]
     last_run: RunFacts | None
 
 

@@ -28,9 +28,10 @@ class UnsafeParallelism(HakiriError):
     def __init__(self, table: str, parallelism: int) -> None:
         self.table, self.parallelism = table, parallelism
         super().__init__(
-            f"table `{table}` is walked by the source's own tokens, one chunk after the other, "
+            f"table `{table}` is read in the order of the source, one chunk after the other, "
             f"and `backfill.parallelism` is {parallelism}",
-            hint="take `parallelism` out, or set it to 1",
+            hint="take `parallelism` out, or set it to 1; a column that grows, named with `incremental`, "
+            "lets several be read at once where the source can measure it",
         )
 
 

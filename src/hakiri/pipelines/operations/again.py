@@ -10,10 +10,12 @@ from datetime import datetime
 from hakiri.catalog.contract.chunks import Chunk, ChunkStatus
 from hakiri.core.grammar import Duration
 from hakiri.core.ids import ChunkId, TableName
+from hakiri.pipelines.chunks.bounds import axis_of
 from hakiri.pipelines.chunks.pieces import Piece, PieceKind
 from hakiri.pipelines.chunks.ranges import ValueRange
 from hakiri.pipelines.chunks.rewinding import DoneChunk, Overlay, Rewound, rewind
 from hakiri.pipelines.operations.streams import field_of, stream_of_chunk
+from hakiri.sources.contract import Bound
 
 _UNFINISHED = (ChunkStatus.PENDING, ChunkStatus.RUNNING, ChunkStatus.FAILED)
 
@@ -83,6 +85,24 @@ def range_again(
     moved = {stream_of_chunk(chunk) for chunk in done if chunk.chunk in old and not _is_closed(chunk)}
     covered = [chunk.chunk for chunk in _waiting_open(own) if stream_of_chunk(chunk) in moved]
     return replace(plan, reopened=tuple(missing), set_aside=tuple(covered))
+
+
+def first_value(chunks: Sequence[Chunk], span: ValueRange, *, table: TableName) -> Bound | None:
+    """Where the history of a table begins, if the range begins before it; else None.
+
+    What lies before was never pulled, as when the manifest says from where on with `start_from`.
+    """
+    pieces = [
+        Piece.parse(chunk.predicate)
+        for chunk in chunks
+        if chunk.table == table and chunk.status is not ChunkStatus.SUPERSEDED
+    ]
+    begins = [piece.window.since for piece in pieces if piece.kind is PieceKind.WINDOW and piece.window]
+    axis = None if None in begins else axis_of(begins)
+    if axis is None or span.since is None:
+        return None
+    first = min(axis.place(since) for since in begins if since is not None)
+    return axis.bound(first) if axis.place(span.since) < first else None
 
 
 def stream_again(chunks: Sequence[Chunk], *, table: TableName) -> Again:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,14 @@ from hakiri.pipelines.chunks.pieces import Piece, stream_of
 from hakiri.pipelines.chunks.ranges import ValueRange
 from hakiri.pipelines.chunks.streaming import pass_counter
 from hakiri.pipelines.errors import LeaseHeldElsewhere, NoSuchTable
-from hakiri.pipelines.operations.again import Again, are_passes, range_again, stream_again, waiting_open
+from hakiri.pipelines.operations.again import (
+    Again,
+    are_passes,
+    first_value,
+    range_again,
+    stream_again,
+    waiting_open,
+)
 from hakiri.pipelines.operations.errors import (
     BeingRead,
     NothingRead,
@@ -41,6 +48,7 @@ from hakiri.pipelines.operations.streams import (
 
 if TYPE_CHECKING:
     from hakiri.manifest import PipelineSpec
+    from hakiri.sources.contract import Bound
 
 _LEASE = timedelta(minutes=1)
 _FROM_THE_START = "null"
@@ -58,11 +66,13 @@ class Decided:
 class Pulled:
     """What is pulled again: the chunks that are pending for it, and those whose place they take.
 
-    The old ones are kept for audit, and their rows are seen until the new ones are there.
+    The old ones are kept for audit, and their rows are seen until the new ones are there. `begins` has the
+    tables whose history begins later than the range: what lies before was never pulled, and is not now.
     """
 
     chunks: tuple[Chunk, ...] = ()
     kept: tuple[ChunkId, ...] = ()
+    begins: Mapping[TableName, Bound] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +82,7 @@ class MovedCursor:
     stream: TableName
     before: str | None
     after: str
-    pulled: Pulled = Pulled()
+    pulled: Pulled = field(default_factory=Pulled)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,6 +193,11 @@ class Operator:
         return Pulled(
             chunks=tuple(chunk for each in pulled for chunk in each.chunks),
             kept=tuple(chunk for each in pulled for chunk in each.kept),
+            begins={
+                each: begins
+                for each in tables
+                if (begins := first_value(chunks, span, table=each)) is not None
+            },
         )
 
     def _planned(

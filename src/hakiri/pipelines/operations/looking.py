@@ -18,6 +18,7 @@ from hakiri.pipelines.applied import spec_hash
 from hakiri.pipelines.budgets import budget_name
 from hakiri.pipelines.chunks.progress import RECENT_CHUNKS, DoneWork
 from hakiri.pipelines.chunks.status import PipelineStatus, status_of
+from hakiri.pipelines.operations.ways import WayOn, has_failed_openly, ways_after_failure, ways_after_run
 
 if TYPE_CHECKING:
     from hakiri.manifest import PipelineSpec
@@ -34,6 +35,9 @@ class Standing:
     - `is_running`: somebody works on it now.
     - `is_stalled`: a run has begun, has not ended, and nobody works on it any more.
     - `is_changed_since_failure`: another spec failed than there is now, so the next apply tries this one.
+    - `has_failed_openly`: its latest run did not make it, and nobody has to decide: what was wrong with the
+      declaration, or with this machine, is to be mended.
+    - `ways_on`: what helps, where something went wrong.
     """
 
     status: PipelineStatus
@@ -45,6 +49,8 @@ class Standing:
     is_running: bool = False
     is_stalled: bool = False
     is_changed_since_failure: bool = False
+    has_failed_openly: bool = False
+    ways_on: tuple[WayOn, ...] = ()
 
     @property
     def light(self) -> Light:
@@ -87,6 +93,12 @@ def standing_of(
     is_changed = failure is not None and failure.spec_hash != spec_hash(spec, root)
     if failure is not None and is_changed and runs and runs[0].started_at > failure.at and not tally.failed:
         failure = None  # the changed spec was run since, so this failure is history
+    is_told = failure is None and not unfinished and bool(runs) and has_failed_openly(catalog, runs[0])
+    ways = ways_after_run(runs[0]) if is_told else ()
+    if failure is not None:
+        ways = ways_after_failure(
+            catalog, pipeline, failure, failed_chunks=tally.failed, is_changed=is_changed
+        )
     return Standing(
         status=status_of(
             pipeline,
@@ -105,6 +117,8 @@ def standing_of(
         is_running=bool(unfinished - gone),
         is_stalled=bool(unfinished) and unfinished <= gone,
         is_changed_since_failure=failure is not None and is_changed,
+        has_failed_openly=is_told,
+        ways_on=ways,
     )
 
 

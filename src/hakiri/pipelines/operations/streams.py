@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from hakiri.catalog import Catalog
 from hakiri.catalog.contract.chunks import Chunk, ChunkStatus
-from hakiri.core.ids import ChunkId, PipelineId, TableName
+from hakiri.core.ids import ChunkId, PipelineId, RunId, TableName
 from hakiri.pipelines.chunks.bounds import axis_of
-from hakiri.pipelines.chunks.pieces import Piece, stream_name, stream_of
+from hakiri.pipelines.chunks.pieces import Piece, PieceKind, stream_name, stream_of
 from hakiri.pipelines.operations.errors import BadCursor, NeverRead, NoSuchStream
 
 if TYPE_CHECKING:
@@ -32,6 +33,19 @@ def all_chunks(
         after = page[-1].chunk
 
 
+def chunks_brought(catalog: Catalog, run: RunId) -> list[Chunk]:
+    """The chunks that a run has committed, also those that others have taken the place of since."""
+    found = catalog.runs.get(run)
+    if found is None:
+        return []
+    return [
+        chunk
+        for status in (ChunkStatus.DONE, ChunkStatus.SUPERSEDED)
+        for chunk in all_chunks(catalog, found.pipeline, status=status)
+        if chunk.run == run
+    ]
+
+
 def stream_of_chunk(chunk: Chunk) -> TableName:
     """The stream that a chunk is a piece of."""
     return TableName(stream_name(chunk.table, Piece.parse(chunk.predicate).partition))
@@ -41,6 +55,20 @@ def streams_of(catalog: Catalog, pipeline: PipelineId) -> tuple[TableName, ...]:
     """Every stream that has a cursor or a chunk, by name."""
     with_cursors = {cursor.table for cursor in catalog.cursors.all(pipeline)}
     return tuple(sorted(with_cursors | {stream_of_chunk(chunk) for chunk in all_chunks(catalog, pipeline)}))
+
+
+def read_whole_at(catalog: Catalog, pipeline: PipelineId) -> dict[TableName, datetime]:
+    """When each stream was last read that is read as a whole every time, as nothing tells what is new."""
+    cursors = {cursor.table for cursor in catalog.cursors.all(pipeline) if json.loads(cursor.value)}
+    latest: dict[TableName, tuple[bool, datetime]] = {}
+    for chunk in all_chunks(catalog, pipeline, status=ChunkStatus.DONE):
+        kind, stream = Piece.parse(chunk.predicate).kind, stream_of_chunk(chunk)
+        if chunk.started_at is None or kind is PieceKind.SWEEP or stream in cursors:
+            continue
+        is_whole = kind in (PieceKind.FULL, PieceKind.SEGMENT)
+        if stream not in latest or latest[stream][1] <= chunk.started_at:
+            latest[stream] = (is_whole, chunk.started_at)
+    return {stream: at for stream, (is_whole, at) in latest.items() if is_whole}
 
 
 def store_tables(spec: PipelineSpec, name: str | None) -> tuple[TableName, ...]:

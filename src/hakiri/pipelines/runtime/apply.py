@@ -8,12 +8,14 @@ from contextlib import contextmanager
 
 from hakiri.catalog.contract.pipelines import Phase
 from hakiri.catalog.contract.runs import RunOutcome, RunStatus
+from hakiri.core.errors import ExitCode, HakiriError
 from hakiri.core.ids import NodeId, PipelineId, TableName
 from hakiri.manifest import PipelineSpec
 from hakiri.pipelines.choosing import Applied, chosen_specs, left_alone, needs_now, retire_the_gone
 from hakiri.pipelines.errors import LeaseHeldElsewhere
 from hakiri.pipelines.events import Published
 from hakiri.pipelines.needs import ABANDONED, Need, need_of
+from hakiri.pipelines.operations.streams import chunks_brought
 from hakiri.pipelines.runtime.allowance import Allowance
 from hakiri.pipelines.runtime.ground import Ground
 from hakiri.pipelines.runtime.keeper import LeaseKeeper
@@ -101,11 +103,14 @@ def bury_the_dead(ground: Ground) -> None:
 
 
 def bury(ground: Ground, node: NodeId) -> None:
-    """Give back what a process had that is gone, and end its runs."""
+    """Give back what a process had that is gone, and end its runs with what they had committed."""
     now = ground.clock.now()
     for run in ground.catalog.queue.release_node(node, now):
+        brought = chunks_brought(ground.catalog, run)
         outcome = RunOutcome(
             status=RunStatus.FAILED,
+            rows=sum(chunk.rows or 0 for chunk in brought),
+            bytes=sum(chunk.bytes or 0 for chunk in brought),
             error_kind=ABANDONED,
             error_message=f"the process of node `{node}` is gone",
         )
@@ -119,7 +124,14 @@ def run_one(shop: Shop, spec: PipelineSpec, need: Need, allowance: Allowance) ->
         result = run.work()
     except LeaseHeldElsewhere as error:
         return Applied(pipeline=spec.id, need=need, error=error)
+    if result.error is not None and _is_about_manifest(result.error):
+        result.error.places = result.error.places or (shop.ground.project.place_of(spec.id),)
     return Applied(pipeline=spec.id, need=need, result=result, error=result.error)
+
+
+def _is_about_manifest(error: HakiriError) -> bool:
+    """Whether what is to be mended is what the manifest says, of the pipeline or of its source."""
+    return error.exit_code is ExitCode.USAGE or error.code.startswith("sources.")
 
 
 def run_pipelines(

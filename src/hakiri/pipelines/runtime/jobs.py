@@ -20,11 +20,13 @@ from hakiri.sources.bridge.failures import failure_in
 from hakiri.sources.bridge.frames import Outcome, source_rows
 from hakiri.sources.bridge.landing import land
 from hakiri.sources.bridge.schemas import POSITION_COLUMN
+from hakiri.sources.bridge.sinks import OpenSink
 from hakiri.sources.contract import Cursor, NativeConnector, Read, Table
+from hakiri.sources.errors import BadRecord
 from hakiri.sources.reading import OpenSource
 from hakiri.store.manifests import WrittenFile
 from hakiri.store.rows import HIDDEN, OP, POSITION, Stamp
-from hakiri.store.writing import Shape
+from hakiri.store.writing import BadRows, Shape
 from hakiri.transforms import failed_step, transformed
 
 if TYPE_CHECKING:
@@ -108,8 +110,13 @@ class TableJob:
     @property
     def goes_through_spark(self) -> bool:
         """Whether rows pass through the JVM: Spark reads them, transforms them, or looks at each of them."""
+        return self.is_native or self._is_touched
+
+    @property
+    def _is_touched(self) -> bool:
+        """Whether something is done with each row on its way."""
         is_looked_at = self.expectations is not None and self.expectations.looks_at_rows
-        return self.is_native or bool(self.plans) or is_looked_at
+        return bool(self.plans) or is_looked_at
 
     @property
     def waited_seconds(self) -> float:
@@ -136,6 +143,8 @@ class TableJob:
         must be.
         """
         sinks = self._sinks(assignments)
+        if self.shape.bad_rows is BadRows.QUARANTINE:
+            assignments = [replace(each, read=replace(each.read, sets_aside=True)) for each in assignments]
         with self._told():
             if not self.goes_through_spark:
                 gathered = self._landed(assignments, sinks)
@@ -207,6 +216,7 @@ class TableJob:
             shape=self.shape,
             ignored=self.ignored,
             redacted=self.redacted,
+            has_transform=bool(self.plans),
         )
 
     def _landed(self, assignments: Sequence[Assignment], sinks: AttemptSinks) -> list[Gathered]:
@@ -221,18 +231,54 @@ class TableJob:
     def _streamed(self, assignments: Sequence[Assignment], sinks: AttemptSinks) -> list[Gathered]:
         reads = [each.read for each in assignments]
         labels = [str(each.attempt.chunk) for each in assignments]
-        rows = source_rows(self.spark, self.source.task, self.table, reads, labels=labels)
+        outcomes, reports = self._read_and_written(reads, sinks, sinks, labels)
+        return [
+            self._checked(each, *_with_aside(outcomes[number], reports.get(number, [])))
+            for number, each in enumerate(assignments)
+        ]
+
+    def _read_and_written(
+        self, reads: Sequence[Read], sinks: AttemptSinks, open_aside: OpenSink, labels: Sequence[str] = ()
+    ) -> tuple[list[Outcome], dict[int, list[Report]]]:
+        rows = source_rows(
+            self.spark, self.source.task, self.table, reads, labels=labels, open_aside=open_aside
+        )
         reports = self._written(_connect(rows.frame.drop(POSITION_COLUMN)), sinks)
         outcomes = rows.outcomes()
         told, seen = sum(outcome.rows for outcome in outcomes), rows.rows_seen()
         if told != seen:
             raise CountsDisagree(self.table.name, read=told, accounted=seen)
-        return [
-            self._checked(each, outcomes[number], reports.get(number, []))
-            for number, each in enumerate(assignments)
-        ]
+        return outcomes, reports
 
     def _native(self, assignment: Assignment, sinks: AttemptSinks) -> Gathered:
+        """What Spark reads by itself; tasks read all of it once more if it meets a row to be set aside."""
+        try:
+            with self._told():
+                return self._framed(assignment, sinks)
+        except BadRecord:
+            if not assignment.read.sets_aside:
+                raise
+        return self._taken_apart(assignment, sinks)
+
+    def _taken_apart(self, assignment: Assignment, sinks: AttemptSinks) -> Gathered:
+        connector = cast("NativeConnector", self.source.connector)
+        with self.native_lock:
+            cursor = connector.cursor_after(assignment.read)
+            reads = connector.pieces(assignment.read)
+        if self._is_touched:
+            outcomes, reports = self._read_and_written(reads, sinks, sinks.part_of_only)
+            parts = [_with_aside(outcome, []) for outcome in outcomes]
+            written = [*reports.get(0, []), *(report for _, aside in parts for report in aside)]
+            rows = sum(outcome.rows for outcome, _ in parts)
+        else:
+            landed = land(self.spark, self.source.task, self.table, reads, sinks.part_of_only)
+            written = [Report.parse(one.report) for one in landed]
+            rows = sum(one.rows for one in landed)
+        gathered = self._checked(assignment, Outcome(rows=rows, cursor=cursor), written)
+        _remove_others(gathered)
+        return gathered
+
+    def _framed(self, assignment: Assignment, sinks: AttemptSinks) -> Gathered:
         from pyspark.sql import functions as F
         from pyspark.sql.connect.observation import Observation
 
@@ -315,4 +361,23 @@ class TableJob:
             )
             if told is None:
                 raise
+            if isinstance(told, BadRecord) and self._sinks([]).hides(told.column):
+                raise told.without_value() from None  # the cause shows it too
             raise told from error
+
+
+def _with_aside(outcome: Outcome, reports: Sequence[Report]) -> tuple[Outcome, list[Report]]:
+    """What was read and what was written, with the rows that went past Spark into quarantine."""
+    if outcome.aside is None:
+        return outcome, list(reports)
+    aside = Report.parse(outcome.aside)
+    return replace(outcome, rows=outcome.rows + aside.quarantined), [*reports, aside]
+
+
+def _remove_others(gathered: Gathered) -> None:
+    """Remove what tasks have left behind that came to their end before another one met a bad row."""
+    folder = gathered.assignment.folder
+    kept = {file.name for file in (*gathered.files, *gathered.quarantine)}
+    for path in folder.glob("*.parquet"):
+        if path.name not in kept:
+            path.unlink(missing_ok=True)

@@ -54,7 +54,13 @@ from hakiri.pipelines.runtime.shop import (
 )
 from hakiri.pipelines.runtime.slots import WritePace
 from hakiri.pipelines.runtime.steps import Step
-from hakiri.pipelines.runtime.tables import TableWork, plans_for, prepare_table, table_job
+from hakiri.pipelines.runtime.tables import (
+    TableWork,
+    plans_for,
+    prepare_table,
+    record_schemas,
+    table_job,
+)
 from hakiri.pipelines.runtime.tally import RunTally
 from hakiri.pipelines.runtime.watching import watch_reads
 from hakiri.sources.reading import OpenSource, open_source
@@ -93,7 +99,8 @@ class PipelineRun:
         ground = self.ground
         started = self._start()
         # Whoever died after a commit may not have come to publishing it.
-        self.shop.publishing.mark(TableName(self.spec.store_name(table)) for table in self.spec.tables)
+        tables = [TableName(self.spec.store_name(table)) for table in self.spec.tables]
+        self.shop.publishing.mark(tables)
         began = ground.clock.monotonic()
         tally = RunTally(ground.clock)
         error: HakiriError | None = None
@@ -123,6 +130,8 @@ class PipelineRun:
             self._course.fail(error)
         # A run that has ended is looked after by nobody, so its views are there before.
         self.shop.publishing.wait()
+        if error is None and (error := self.shop.publishing.behind(self.spec.id, tables)) is not None:
+            status = RunStatus.PARTIAL
         run = self._end(started, status, tally, began, error=error)
         self._course.wind_up()
         return RunResult(
@@ -210,6 +219,7 @@ class PipelineRun:
                 if sum(plan_sweeps(ground, self.pipeline, work) for work in works):
                     continue
                 ground.reached(Step.CHUNKS_ALL_DONE)
+                self.shop.publishing.mark(record_schemas(ground, self.pipeline, works))
                 self._note_applied()
                 self._course.exhaust()
                 return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ import pyarrow as pa
 from hakiri.core.errors import HakiriError
 from hakiri.pipelines.errors import StoreNotWritten
 from hakiri.sources.bridge.failures import told
+from hakiri.sources.rejects import LINE, Reject, reject_reason
 from hakiri.store.manifests import WrittenFile
 from hakiri.store.rows import REASON, Stamp
 from hakiri.store.writing import AttemptWriter, Shape
@@ -56,12 +57,24 @@ class AttemptSinks:
     shape: Shape
     ignored: frozenset[str] = frozenset()
     redacted: frozenset[str] = frozenset()
+    has_transform: bool = False
 
     def __call__(self, number: int, part: int = 0) -> AttemptSink:
         folder = Path(self.folders[number])
         with _failures_told(folder):
             writer = AttemptWriter(folder, self.shape, self.stamps[number], part=part)
-        return AttemptSink(writer, folder, ignored=self.ignored, redacted=self.redacted)
+        return AttemptSink(writer, folder, self)
+
+    def part_of_only(self, number: int) -> AttemptSink:
+        """A sink for a part of the one attempt that there is."""
+        return self(0, number)
+
+    def hides(self, column: str | None) -> bool:
+        """Whether nothing may be shown of a column of the source.
+
+        Columns are redacted by their names in the store: nobody knows what they were before a transform.
+        """
+        return column in self.redacted or (self.has_transform and bool(self.redacted))
 
 
 class AttemptSink:
@@ -70,19 +83,37 @@ class AttemptSink:
     `ignored` columns are left out, and `redacted` ones are NULL wherever the rows go.
     """
 
-    def __init__(
-        self, writer: AttemptWriter, folder: Path, *, ignored: frozenset[str], redacted: frozenset[str]
-    ) -> None:
+    def __init__(self, writer: AttemptWriter, folder: Path, sinks: AttemptSinks) -> None:
         self._writer = writer
         self._folder = folder
-        self._ignored = ignored
-        self._redacted = redacted
+        self._sinks = sinks
+        self._ignored = sinks.ignored
+        self._redacted = sinks.redacted
 
     def write(self, rows: pa.RecordBatch) -> None:
         reasons = rows.column(REASON) if REASON in rows.schema.names else None
         rows = self._allowed(rows)
         with _failures_told(self._folder):
             self._writer.write(rows, reasons)
+
+    def set_aside(self, rejects: Sequence[Reject]) -> None:
+        """Put rows of the source into quarantine that have no place in the table."""
+        reasons = [
+            reject_reason(each.problem, each.column, None if self._sinks.hides(each.column) else each.value)
+            for each in rejects
+        ]
+        with _failures_told(self._folder):
+            self._writer.set_aside(reasons, [self._shown(each.row) for each in rejects])
+
+    def _shown(self, row: str) -> str:
+        """As much of a row of the source as may be kept."""
+        if not self._redacted and not self._ignored:
+            return row
+        fields = json.loads(row)
+        if self._redacted and (self._sinks.has_transform or LINE in fields):
+            return "{}"
+        left = {name: value for name, value in fields.items() if name not in self._ignored | self._redacted}
+        return json.dumps(left, ensure_ascii=False, separators=(",", ":"))
 
     def _allowed(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         names = rows.schema.names

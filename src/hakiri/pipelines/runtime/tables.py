@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,14 @@ from hakiri.pipelines.inputs import empty_input, reference_frames
 from hakiri.pipelines.refusals import note_refusal
 from hakiri.pipelines.runtime.ground import Ground
 from hakiri.pipelines.runtime.jobs import TableJob
-from hakiri.pipelines.soundness import check_columns, check_reading, check_rules, check_same_cursor
-from hakiri.pipelines.tables import with_known_columns
+from hakiri.pipelines.soundness import (
+    check_columns,
+    check_reading,
+    check_rules,
+    check_same_cursor,
+    told_where,
+)
+from hakiri.pipelines.tables import kind_by_column, with_known_columns
 from hakiri.sources.bridge.schemas import arrow_schema, spark_schema
 from hakiri.sources.contract import OP_COLUMN, Extent, Hint, Table
 from hakiri.sources.reading import OpenSource
@@ -116,12 +123,35 @@ def prepare_table(
     """Ask the source for the table, and decide what becomes of the stored schema.
 
     Raises what is wrong with the source or the transform, BadExpectations, SchemaIncompatible for what the
-    rules refuse, and LagUnsound or DeletesUnsound for what cannot be declared of a table that is read so.
+    rules refuse, and LagUnsound or DeletesUnsound for what cannot be declared of a table that is read so;
+    each with its place in the manifest.
     """
-    place = ground.project.place_of(spec.id)
-    store = TableName(spec.store_name(table))
-    found = source.table(spec.source_name(table), place)
+    found = source.table(spec.source_name(table), ground.project.place_of(spec.id))
     hint = source.connector.backfill_hint(found.name)
+    kind = _kind(source, spec, table, found, hint)
+    partitions = tuple(source.connector.partitions(found.name))
+    in_force = replace(hint, cursor_kind=kind)
+    with told_where(ground.project, spec, "backfill", "parallelism"):
+        knobs = knobs_in_force(spec.backfill, in_force, table=table.name, partitions=len(partitions))
+    with told_where(ground.project, spec, "tables", spec.tables.index(table)):
+        return _decided_work(
+            ground, spec, table, plans, found=found, hint=in_force, partitions=partitions, knobs=knobs
+        )
+
+
+def _decided_work(
+    ground: Ground,
+    spec: PipelineSpec,
+    table: TableSpec,
+    plans: Sequence[Relation],
+    *,
+    found: Table,
+    hint: Hint,
+    partitions: tuple[Mapping[str, str], ...],
+    knobs: Knobs,
+) -> TableWork:
+    """The table with what becomes of its schema, if it can be read as it is declared."""
+    store = TableName(spec.store_name(table))
     stored = ground.catalog.schemas.current(store)
     if found.is_open and stored is not None and not plans:
         # Columns that this sample did not show are still there, and rows may well have them.
@@ -149,25 +179,40 @@ def prepare_table(
         # What the sample shows as a whole number may be stored as a fraction, and rows are read as that.
         found = with_stored_types(found, evolution.shape.schema)
     cursor = spec.cursor_of(table) or (hint.cursor_field if hint.is_cursor else None)
-    kind = _kind(source, spec, table, found, hint)
-    check_reading(table, store=store, kind=kind, cursor=cursor, primary_key=evolution.shape.primary_key)
-    if not evolution.shape.primary_key:
+    key = evolution.shape.primary_key
+    check_reading(table, store=store, kind=hint.cursor_kind, cursor=cursor, primary_key=key)
+    if not key:
         check_same_cursor(ground.catalog, spec, table)
-    partitions = tuple(source.connector.partitions(found.name))
-    in_force = replace(hint, cursor_kind=kind)
     return TableWork(
         spec=table,
         store=store,
         table=found,
-        hint=in_force,
-        kind=kind,
+        hint=hint,
+        kind=hint.cursor_kind,
         cursor=cursor,
         partitions=partitions,
-        knobs=knobs_in_force(spec.backfill, in_force, table=table.name, partitions=len(partitions)),
+        knobs=knobs,
         incoming=schema,
         evolution=evolution,
         stored=stored,
     )
+
+
+def record_schemas(ground: Ground, pipeline: PipelineId, works: Sequence[TableWork]) -> tuple[TableName, ...]:
+    """Take the steps of stored schemas that no chunk has taken, as there was none to read; their tables.
+
+    What was told of a table's columns is in its history then, and readers see the columns.
+    """
+    moved = []
+    for work in works:
+        if work.stored is None:
+            continue
+        with suppress(SchemaMoved):  # whoever moved it has decided about it since, and so will the next run
+            step = work.schema_step(ground.catalog.schemas.current(work.store))
+            if step is not None:
+                ground.catalog.schemas.record(step, pipeline, ground.clock.now())
+                moved.append(work.store)
+    return tuple(moved)
 
 
 def table_job(
@@ -215,11 +260,9 @@ def with_stored_types(found: Table, stored: pa.Schema) -> Table:
 def _kind(source: OpenSource, spec: PipelineSpec, table: TableSpec, found: Table, hint: Hint) -> CursorKind:
     """What the connector declares; a column that the manifest names and the source can measure is as good."""
     named = spec.cursor_of(table)
-    if hint.cursor_kind is CursorKind.OPAQUE_TOKEN and named is not None:
-        extent = source.connector.extent(found.name, named)
-        if extent.highest is not None:
-            return CursorKind.MONOTONIC
-    return hint.cursor_kind
+    if hint.cursor_kind is not CursorKind.OPAQUE_TOKEN or named is None:
+        return hint.cursor_kind
+    return kind_by_column(hint.cursor_kind, source.connector.extent(found.name, named))
 
 
 def _spark_form(table: Table) -> pa.Schema:

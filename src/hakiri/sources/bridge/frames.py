@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from hakiri.sources.bridge.datasource import FORMAT, HakiriDataSource, read_text
+from hakiri.sources.bridge.datasource import FORMAT, HakiriDataSource, read_text, sink_text
 from hakiri.sources.bridge.schemas import BATCH_COLUMN, POSITION_COLUMN, spark_schema
+from hakiri.sources.bridge.sinks import OpenSink
 from hakiri.sources.bridge.task import SourceTask
 from hakiri.sources.contract import Cursor, Read, Table
 
@@ -22,10 +23,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What one read gave: how many rows, and the cursor after them (None: it says nothing new)."""
+    """What one read gave: how many rows, and the cursor after them (None: it says nothing new).
+
+    `aside` is what the sink of its rejects says; None if it had none.
+    """
 
     rows: int
     cursor: Cursor | None
+    aside: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,10 +58,12 @@ def source_rows(
     reads: Sequence[Read],
     *,
     labels: Sequence[str] = (),
+    open_aside: OpenSink | None = None,
 ) -> SourceRows:
     """The rows of these reads of one table, each read a task of its own; the source is read once.
 
-    With a label for each read, the desk is told how far it is.
+    With a label for each read, the desk is told how far it is. `open_aside` opens a sink for the rejects of a
+    read that sets rows aside: they do not come with the others.
 
     Raises SchemaIncompatible for a table that Spark cannot hold.
     """
@@ -65,7 +72,12 @@ def source_rows(
 
     schema = spark_schema(pa.schema([*table.schema, *_OWN]), table.name)
     spark.dataSource.register(HakiriDataSource)
-    options = {"task": task.text(), "reads": read_text(reads), "labels": json.dumps(list(labels))}
+    options = {
+        "task": task.text(),
+        "reads": read_text(reads),
+        "labels": json.dumps(list(labels)),
+        "aside": sink_text(open_aside),
+    }
     rows = spark.read.format(FORMAT).schema(schema).options(**options).load()
     observation = Observation(f"read-{table.name}")
     observed = rows.observe(
@@ -84,4 +96,9 @@ def _outcome(notes: list[dict[str, Any]]) -> Outcome:
     cursors = [
         note["cursor"] for note in sorted(notes, key=lambda note: note["at"]) if note["cursor"] is not None
     ]
-    return Outcome(rows=sum(note["rows"] for note in notes), cursor=cursors[-1] if cursors else None)
+    asides = [note["aside"] for note in notes if note["aside"] is not None]
+    return Outcome(
+        rows=sum(note["rows"] for note in notes),
+        cursor=cursors[-1] if cursors else None,
+        aside=asides[-1] if asides else None,
+    )

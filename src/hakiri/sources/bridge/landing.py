@@ -7,15 +7,16 @@ its rows to a sink of the caller, and gives back only what the sink says of them
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from hakiri.sources.bridge.datasource import read_from, read_text
 from hakiri.sources.bridge.schemas import arrow_schema, conformed, spark_schema
+from hakiri.sources.bridge.sinks import OpenSink, without_surprise
 from hakiri.sources.bridge.task import SourceTask, connector_in_task
 from hakiri.sources.contract import Cursor, Read, Table
 
@@ -25,26 +26,9 @@ if TYPE_CHECKING:
 _RESULT = "read bigint, rows bigint, report string, cursor string"
 
 
-class Sink(Protocol):
-    """Takes the rows of one read, in their order, in the process that reads them."""
-
-    def write(self, rows: pa.RecordBatch) -> None:
-        """Take some rows."""
-
-    def finish(self) -> str:
-        """Make durable what was taken, and say what became of it, in words for whoever opened the sink."""
-
-    def abandon(self) -> None:
-        """Let go of everything: the read did not end well. Never fails."""
-
-
-# Opens the sink of the read with this number. It travels to the task, so it is made of plain values.
-OpenSink: TypeAlias = Callable[[int], Sink]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Landed:
-    """What one read gave: its rows, the cursor after them, and the words of its sink."""
+    """What one read gave: its rows with its rejects, the cursor after them, and the words of its sink."""
 
     rows: int
     cursor: Cursor | None
@@ -100,10 +84,14 @@ def _landed(job: _Job, number: int) -> pa.RecordBatch:
     with connector_in_task(task) as connector, closing(task.report(job.labels[number])) as report_rows:
         sink = job.open_sink(number)
         try:
-            for batch in connector.open(read):
+            for given in connector.open(read):
+                batch = without_surprise(given, read)
                 if batch.rows.num_rows:
                     sink.write(conformed(batch.rows, target, read.table))
-                    rows += batch.rows.num_rows
+                if batch.rejects:
+                    sink.set_aside(batch.rejects)
+                if count := batch.rows.num_rows + len(batch.rejects):
+                    rows += count
                     report_rows.rows(rows)
                 cursor = batch.cursor if batch.cursor is not None else cursor
             report = sink.finish()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from hakiri.core.errors import Place
+from hakiri.sources.contract import Batch
 from hakiri.sources.errors import SchemaIncompatible, UnreadableFile
 from hakiri.sources.files.column_types import Conflict, Unsupported, common_type, has_inside, type_in_spark
 from hakiri.sources.files.config import FilesConfig
@@ -80,7 +81,8 @@ class ColumnarFiles:
         ]
         return Learnt(schema=pa.schema(fields), estimated_rows=rows)
 
-    def batches(self, file: FoundFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    def batches(self, file: FoundFile, schema: pa.Schema, *, sets_aside: bool = False) -> Iterator[Batch]:
+        """The rows. Columns have types of their own there, so that no row alone does not fit."""
         footer = self.footer(file)
         _refuse_misfit(file, footer, schema)
         with self._opened(file) as content:
@@ -89,9 +91,11 @@ class ColumnarFiles:
                 columns = [
                     _column(batch, numbers.get(field.name.casefold()), field, file) for field in schema
                 ]
-                yield pa.RecordBatch.from_arrays(columns, schema=schema)
+                yield Batch(rows=pa.RecordBatch.from_arrays(columns, schema=schema))
 
-    def frame(self, spark: SparkSession, files: Sequence[FoundFile], schema: pa.Schema) -> DataFrame:
+    def frame(
+        self, spark: SparkSession, files: Sequence[FoundFile], schema: pa.Schema, *, is_strict: bool
+    ) -> DataFrame:
         from pyspark.sql import functions as F
 
         from hakiri.sources.files.frames import FILE_COLUMN, LOUD, one_frame, spark_paths, spark_type

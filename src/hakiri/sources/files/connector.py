@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar
 
@@ -37,7 +39,12 @@ if TYPE_CHECKING:
 
     from hakiri.core.errors import HakiriError
 
+# What a read may be cut by: one file, or the names of several as a list in JSON.
 FILE = "file"
+FILES = "files"
+# Into how many lots files are divided, if that does not make them small.
+MOST_PIECES = 64
+BYTES_OF_PIECE = 32 * 1024**2
 # A cursor names every file that was read: one after each of many files would be as much as the files squared.
 MOST_CURSORS = 100
 DEFAULT_TABLE = "files"
@@ -98,20 +105,20 @@ class FilesConnector(NativeConnector):
         selection, schema = self._select(read), self._schema_of(read)
         every = max(1, len(selection.files) // MOST_CURSORS)
         last = len(selection.files)
-        held: pa.RecordBatch | None = None
+        held: Batch | None = None
         rows = 0
         for number, file in enumerate(selection.files, start=1):
-            for batch in self._format.batches(file, schema):
+            for batch in self._format.batches(file, schema, sets_aside=read.sets_aside):
                 if held is not None:
-                    yield Batch(rows=held)
+                    yield held
                 held = batch
-                rows += batch.num_rows
+                rows += batch.rows.num_rows + len(batch.rejects)
                 if read.limit is not None and rows >= read.limit:
-                    yield Batch(rows=held)
+                    yield held
                     return
             if number == last or (number % every == 0 and held is not None):
-                rest = held if held is not None else pa.RecordBatch.from_pylist([], schema)
-                yield Batch(rows=rest, cursor=selection.cursor(selection.files[:number]))
+                rest = held if held is not None else Batch(rows=pa.RecordBatch.from_pylist([], schema))
+                yield replace(rest, cursor=selection.cursor(selection.files[:number]))
                 held = None
 
     def frame(self, spark: SparkSession, read: Read) -> DataFrame:
@@ -125,13 +132,28 @@ class FilesConnector(NativeConnector):
         self._framed.append((selection.files, schema))
         if not selection.files:
             return empty_frame(spark, schema, read.table)
-        return self._format.frame(spark, selection.files, schema)
+        return self._format.frame(spark, selection.files, schema, is_strict=read.sets_aside)
 
     def cursor_after(self, read: Read) -> Cursor | None:
         """Every file of the read as it is now. One that changes later is read again the next time."""
         selection = self._select(read)
         self._planned = (read, selection)
         return selection.cursor(selection.files)
+
+    def pieces(self, read: Read) -> Sequence[Read]:
+        """The files that were planned in lots of about the same size, each read for itself."""
+        planned = self._planned
+        selection = planned[1] if planned is not None and planned[0] == read else self._select(read)
+        enough = max(sum(file.size for file in selection.files) // MOST_PIECES, BYTES_OF_PIECE)
+        lots: list[list[str]] = []
+        room = 0
+        for file in selection.files:
+            if room <= 0:
+                lots.append([])
+                room = enough
+            lots[-1].append(file.name)
+            room -= file.size
+        return [replace(read, cursor=None, partition={FILES: json.dumps(names)}) for names in lots]
 
     def has_news(self, read: Read) -> bool:
         """Whether there is a file that was not read, or has changed since."""
@@ -155,14 +177,16 @@ class FilesConnector(NativeConnector):
     def _select(self, read: Read) -> Selection:
         if read.window is not None:
             raise PermanentFailure("files cannot be cut by a window", hint="read them as a whole")
-        unknown = [key for key in read.partition if key != FILE]
+        unknown = [key for key in read.partition if key not in (FILE, FILES)]
         if unknown:
             raise PermanentFailure(f"files are not cut by `{unknown[0]}`", hint=f"cut them by `{FILE}`")
         files = self._files(read.table)
-        if FILE in read.partition:
-            files = [file for file in files if file.name == read.partition[FILE]]
-            if not files:
-                raise NoFiles(read.partition[FILE])
+        if read.partition:
+            names = [read.partition[FILE]] if FILE in read.partition else json.loads(read.partition[FILES])
+            found = {file.name: file for file in files}
+            if gone := [name for name in names if name not in found]:
+                raise NoFiles(gone[0])
+            files = [found[name] for name in names]
         return select_files(files, read.cursor, changed=self.config.changed, now=self.context.clock.now())
 
     def _schema_of(self, read: Read) -> pa.Schema:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, cast
 
 import pyarrow as pa
@@ -16,13 +17,16 @@ import pyarrow.csv as pa_csv
 
 from hakiri.core.errors import Place
 from hakiri.core.nearest import nearest
-from hakiri.sources.errors import SchemaIncompatible, UnreadableFile
+from hakiri.sources.contract import Batch
+from hakiri.sources.errors import BadRecord, SchemaIncompatible, UnreadableFile
 from hakiri.sources.files.config import FilesConfig
 from hakiri.sources.files.csv_heads import FIRST_BYTES, MOST_BYTES_OF_ROW, CsvLayout, read_head, records_in
-from hakiri.sources.files.csv_values import ColumnSketch, Misfit, values_of
+from hakiri.sources.files.csv_sifting import Ragged, Sieve, decoded
+from hakiri.sources.files.csv_values import ColumnSketch
 from hakiri.sources.files.learning import Columns, Learnt, refuse_unknown
 from hakiri.sources.files.listing import FoundFile
-from hakiri.sources.files.streams import PIECE, TextBytes, opened, position, share_of
+from hakiri.sources.files.streams import NO_CHARACTER, PIECE, TextBytes, opened, position, share_of
+from hakiri.sources.rejects import Reject
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -32,8 +36,6 @@ MOST_BYTES_LOOKED_AT = 256 * 1024**2
 READERS = 8
 FILES_AT_ONCE = 512
 MOST_ROWS = 65_536
-RAGGED = "a line has more or fewer fields than the header"
-_ROW_NUMBER = re.compile(r"Row #(\d+)")
 
 
 class _TableSketch:
@@ -71,6 +73,16 @@ class _TableSketch:
         return pa.schema(list(types.items()))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reading:
+    """A file while it is read: its records, the bytes that they are of, and those that were left out."""
+
+    batches: Iterator[pa.RecordBatch]
+    text: TextBytes
+    raw: BinaryIO
+    ragged: Ragged
+
+
 class CsvFiles:
     """CSV files of one config."""
 
@@ -88,7 +100,10 @@ class CsvFiles:
         return self._head(file)[0]
 
     def learn(self, files: Sequence[FoundFile]) -> Learnt:
-        """The columns of all files in the order in which they first appear, with their types."""
+        """The columns of all files in the order in which they first appear, with their types.
+
+        A record that cannot be read tells nothing of its columns. Whoever reads it tells of it.
+        """
         sketch = _TableSketch(self.config)
         total, bytes_read = sum(file.size for file in files), 0
         for start in range(0, len(files), FILES_AT_ONCE):
@@ -112,13 +127,13 @@ class CsvFiles:
     def _look_at(self, file: FoundFile, layout: CsvLayout, sketch: _TableSketch, share: int | None) -> int:
         """Look at a file up to the share of it; how many of its bytes that were, as they are on disk."""
         seen = 0
-        with self._batches(file, layout) as (batches, text, raw):
-            for batch in batches:
-                sketch.add(batch, layout)
-                seen += _length(batch)
-                if share is not None and position(raw) >= share:
+        with self._records(file, layout) as reading:
+            for records in reading.batches:
+                sketch.add(decoded(records, has_marks=reading.text.has_marks).whole, layout)
+                seen += _length(records)
+                if share is not None and position(reading.raw) >= share:
                     # Arrow has read ahead of what it gave.
-                    return min(file.size, seen * position(raw) // max(text.bytes_given, 1))
+                    return min(file.size, seen * position(reading.raw) // max(reading.text.bytes_given, 1))
         return file.size
 
     def _look_at_small(
@@ -127,8 +142,15 @@ class CsvFiles:
         """Look at files as if they were one: opening thousands of them one by one takes a minute."""
         whole = b"\n".join(body for _, body in bodies)
         try:
-            with self._reader(io.BytesIO(whole), layout, has_header=False, most_bytes=len(whole)) as reader:
-                batches = list(reader)
+            with self._reader(
+                io.BytesIO(whole),
+                layout,
+                Ragged(is_header_counted=False, quote=""),
+                has_header=False,
+                most_bytes=len(whole),
+            ) as reader:
+                has_marks = NO_CHARACTER.encode() in whole
+                batches = [decoded(records, has_marks=has_marks).whole for records in reader]
         except pa.ArrowInvalid:
             for file, _ in bodies:
                 self._look_at(file, layout, sketch, None)
@@ -144,32 +166,56 @@ class CsvFiles:
         with self._text(file) as (text, _):
             return read_head(cast("BinaryIO", io.BufferedReader(text, FIRST_BYTES)), file, self.config)
 
-    def batches(self, file: FoundFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """The rows in this schema. Raises UnreadableFile with the line of the first misfit."""
+    def batches(self, file: FoundFile, schema: pa.Schema, *, sets_aside: bool = False) -> Iterator[Batch]:
+        """The rows in this schema. Raises BadRecord with the line of the first misfit, or sets it aside."""
         layout = self.layout(file)
         if layout is None:
             return
         refuse_unknown(file, layout.columns, schema)
-        numbers = {name.casefold(): number for number, name in enumerate(layout.columns)}
+        sieve = Sieve(
+            file=file.name,
+            layout=layout,
+            schema=schema,
+            null_values=self.config.null_values,
+            encoding=self.config.encoding,
+        )
         before = 0
-        with self._batches(file, layout) as (batches, *_):
-            for batch in batches:
-                columns = []
-                for field in schema:
-                    number = numbers.get(field.name.casefold())
-                    if number is None:
-                        columns.append(pa.nulls(batch.num_rows, field.type))
-                        continue
-                    texts = batch.column(number)
-                    try:
-                        columns.append(values_of(texts, field.type, field.name, self.config.null_values))
-                    except Misfit as misfit:
-                        self._refuse_row(file, before + misfit.row, misfit.problem)
-                before += batch.num_rows
-                yield pa.RecordBatch.from_arrays(columns, schema=schema)
+        with self._records(file, layout) as reading:
+            for records in reading.batches:
+                rows, misfits = sieve.sifted(records, has_marks=reading.text.has_marks)
+                numbered = {
+                    reading.ragged.number_in_file(before + row): each for row, each in misfits.items()
+                }
+                before += records.num_rows
+                yield self._batch(
+                    file, rows, numbered | reading.ragged.taken(file.name), sets_aside=sets_aside
+                )
+            if late := reading.ragged.taken(file.name):
+                nothing = pa.RecordBatch.from_pylist([], schema)
+                yield self._batch(file, nothing, late, sets_aside=sets_aside)
 
-    def frame(self, spark: SparkSession, files: Sequence[FoundFile], schema: pa.Schema) -> DataFrame:
-        """The rows as Spark reads them; `explain` tells what it says of a field that does not fit."""
+    def _batch(
+        self, file: FoundFile, rows: pa.RecordBatch, rejects: Mapping[int, Reject], *, sets_aside: bool
+    ) -> Batch:
+        if rejects and not sets_aside:
+            number = min(rejects)
+            first = rejects[number]
+            is_undecoded = first.problem == f"is not {self.config.encoding}"
+            raise BadRecord(
+                file.name,
+                first.problem,
+                Place(file.name, self._line_of(file, number)),
+                column=first.column,
+                value=first.value,
+                remedy="mend the row"
+                + (", say in `encoding` how the file is written" if is_undecoded else ""),
+            )
+        return Batch(rows=rows, rejects=tuple(rejects[number] for number in sorted(rejects)))
+
+    def frame(
+        self, spark: SparkSession, files: Sequence[FoundFile], schema: pa.Schema, *, is_strict: bool
+    ) -> DataFrame:
+        """The rows as Spark reads them, always strictly; `explain` tells what it says of a misfit."""
         from hakiri.sources.files.csv_spark import csv_frame
 
         layouts: dict[CsvLayout, list[FoundFile]] = {}
@@ -180,27 +226,28 @@ class CsvFiles:
         return csv_frame(spark, layouts, schema, self.config)
 
     @contextmanager
-    def _batches(
-        self, file: FoundFile, layout: CsvLayout
-    ) -> Iterator[tuple[Iterator[pa.RecordBatch], TextBytes, BinaryIO]]:
+    def _records(self, file: FoundFile, layout: CsvLayout) -> Iterator[_Reading]:
         """The fields as texts, by position; only what is not quoted and empty is null."""
+        has_header = self.config.header is True
+        ragged = Ragged(is_header_counted=has_header, quote=self.config.quote)
         with self._text(file) as (text, raw):
             most = MOST_BYTES_OF_ROW if file.compression else min(MOST_BYTES_OF_ROW, 4 * file.size)
             try:
                 with self._reader(
-                    io.BufferedReader(text, PIECE),
-                    layout,
-                    has_header=self.config.header is True,
-                    most_bytes=most,
+                    io.BufferedReader(text, PIECE), layout, ragged, has_header=has_header, most_bytes=most
                 ) as reader:
-                    yield self._cut(reader, file, text), text, raw
+                    yield _Reading(
+                        batches=self._cut(reader, file, text, ragged), text=text, raw=raw, ragged=ragged
+                    )
             except pa.ArrowInvalid as error:
-                if "Empty CSV file" in str(error):  # a header without a line end
-                    yield iter(()), text, raw
-                else:
-                    self._refuse(file, str(error))
+                if "Empty CSV file" not in str(error):
+                    self._refuse(file, str(error), ragged)
+                # A header without a line end.
+                yield _Reading(batches=iter(()), text=text, raw=raw, ragged=ragged)
 
-    def _reader(self, text: Any, layout: CsvLayout, *, has_header: bool, most_bytes: int) -> Any:
+    def _reader(
+        self, text: Any, layout: CsvLayout, ragged: Ragged, *, has_header: bool, most_bytes: int
+    ) -> Any:
         return pa_csv.open_csv(
             text,
             read_options=pa_csv.ReadOptions(
@@ -212,17 +259,19 @@ class CsvFiles:
                 delimiter=self.config.delimiter,
                 quote_char=self.config.quote or False,
                 newlines_in_values=self.config.multiline,
+                invalid_row_handler=ragged.leave_out,
             ),
             convert_options=pa_csv.ConvertOptions(
                 column_types=dict.fromkeys((*layout.raw_names, *layout.columns), pa.string()),
                 strings_can_be_null=True,
                 null_values=[""],
                 quoted_strings_can_be_null=False,
+                check_utf8=False,  # it is
             ),
         )
 
     def _cut(
-        self, batches: Iterator[pa.RecordBatch], file: FoundFile, text: TextBytes
+        self, batches: Iterator[pa.RecordBatch], file: FoundFile, text: TextBytes, ragged: Ragged
     ) -> Iterator[pa.RecordBatch]:
         """The batches in pieces; at the end raises UnreadableFile for a quote that is never closed."""
         rows, last = 0, None
@@ -232,39 +281,29 @@ class CsvFiles:
             rows += batch.num_rows
             last = batch.column(batch.num_columns - 1)[-1].as_py() if batch.num_rows else last
         # Arrow, like Spark, takes the whole rest of the file for the last field then.
-        if last and re.search(r"[\r\n]", last) and text.last_byte != self.config.quote.encode():
-            self._refuse_row(file, rows - 1, "a quote is never closed")
+        is_last = not ragged.is_behind(ragged.number_in_file(rows - 1))
+        has_line_end = bool(last and re.search(r"[\r\n]", last))
+        if is_last and has_line_end and text.last_byte != self.config.quote.encode():
+            self._refuse_open_quote(file, ragged.number_in_file(rows - 1))
 
     @contextmanager
     def _text(self, file: FoundFile) -> Iterator[tuple[TextBytes, BinaryIO]]:
-        errors = "strict" if self.config.invalid_bytes == "fail" else "replace"
+        is_replaced = self.config.invalid_bytes == "replace"
         with opened(file) as (stream, raw):
-            try:
-                yield TextBytes(stream, encoding=self.config.encoding, errors=errors), raw
-            except UnicodeDecodeError as error:
-                raise self._not_text(file) from error
+            yield TextBytes(stream, encoding=self.config.encoding, is_replaced=is_replaced), raw
 
-    def _refuse(self, file: FoundFile, told: str) -> NoReturn:
+    def _refuse_open_quote(self, file: FoundFile, number: int) -> NoReturn:
+        place = Place(file.name, self._line_of(file, number))
+        raise UnreadableFile(file.name, "a quote is never closed", place) from None
+
+    def _refuse(self, file: FoundFile, told: str, ragged: Ragged) -> NoReturn:
         """Say what Arrow says of a file, but for the line itself, which it repeats."""
-        row = _ROW_NUMBER.search(told)
-        if "UTF8" in told:
-            raise self._not_text(file) from None
+        if ragged.open_at is not None:
+            self._refuse_open_quote(file, ragged.open_at)
+        problem = "Arrow does not read it"
         if "straddles" in told:
-            raise UnreadableFile(
-                file.name,
-                f"a row is longer than {MOST_BYTES_OF_ROW // 1024**2} MiB, or a quote is never closed",
-                Place(file.name),
-            ) from None
-        first = 2 if self.config.header is True else 1
-        self._refuse_row(file, int(row[1]) - first if row else None, RAGGED)
-
-    def _refuse_row(self, file: FoundFile, row: int | None, problem: str) -> NoReturn:
-        line = None if row is None else self._line_of(file, row)
-        raise UnreadableFile(file.name, problem, Place(file.name, line)) from None
-
-    def _not_text(self, file: FoundFile) -> UnreadableFile:
-        problem = f"it holds bytes that are not {self.config.encoding}; say in `encoding` how it is written"
-        return UnreadableFile(file.name, problem, Place(file.name))
+            problem = f"a row is longer than {MOST_BYTES_OF_ROW // 1024**2} MiB, or a quote is never closed"
+        raise UnreadableFile(file.name, problem, Place(file.name)) from None
 
     def _line_of(self, file: FoundFile, row: int) -> int | None:
         """The line at which a row begins, counted as editors do; rows of the header do not count."""

@@ -17,7 +17,7 @@ from hakiri.core.errors import Place
 from hakiri.sources.errors import UnreadableFile
 from hakiri.sources.files.config import FilesConfig
 from hakiri.sources.files.listing import FoundFile
-from hakiri.sources.files.streams import BOM
+from hakiri.sources.files.streams import BOM, NO_CHARACTER
 
 if TYPE_CHECKING:
     import _csv
@@ -58,6 +58,11 @@ def read_head(text: BinaryIO, file: FoundFile, config: FilesConfig) -> tuple[Csv
     fields = _fields_of(start.record, config)
     header = config.header
     if header is True:
+        if NO_CHARACTER in start.record:
+            problem = (
+                f"its header has bytes that are not {config.encoding}; say in `encoding` how it is written"
+            )
+            raise UnreadableFile(file.name, problem, Place(file.name, 1))
         columns = [name.strip() or f"c{number}" for number, name in enumerate(fields, start=1)]
     else:
         columns = list(header) if header else [f"c{number}" for number in range(1, len(fields) + 1)]

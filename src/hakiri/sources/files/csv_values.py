@@ -19,15 +19,14 @@ The forms are regular expressions that Spark and Arrow understand alike.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hakiri.sources.json_rows import type_text
 from hakiri.sources.json_rows.types import TIMESTAMP
 
 REPLACEMENT = "\ufffd"
@@ -54,22 +53,14 @@ _INFERRED: Mapping[pa.DataType, str] = MappingProxyType(
         TIMESTAMP: MOMENT,
     }
 )
-_KINDS = (
-    ("a whole number", WHOLE),
-    ("a number", NUMBER),
-    ("a date", DATE),
-    ("a moment", MOMENT),
-    ("true or false", "(?i:true|false)"),
-)
 
 
-class Misfit(Exception):
-    """A field that is no value of its column's type, by its row in the batch, told without the value."""
+class Misfits(Exception):
+    """Fields that are no values of their column's type, by their rows."""
 
-    def __init__(self, row: int, problem: str) -> None:
-        super().__init__(problem)
-        self.row = row
-        self.problem = problem
+    def __init__(self, rows: list[int]) -> None:
+        super().__init__(f"{len(rows)} fields")
+        self.rows = rows
 
 
 @dataclass(slots=True)
@@ -123,22 +114,23 @@ def form_of(kind: pa.DataType) -> str:
     return MOMENT
 
 
-def values_of(texts: pa.Array, kind: pa.DataType, column: str, null_values: Sequence[str]) -> pa.Array:
-    """The fields as values; raises Misfit for the first that is none."""
+def values_of(texts: pa.Array, kind: pa.DataType, null_values: Sequence[str]) -> pa.Array:
+    """The fields as values; raises Misfits for those that are none."""
     texts = _without_nulls(texts, null_values)
     if kind == pa.string():
         return texts
     texts = pc.utf8_trim(texts, BLANKS)
     texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
     fits = pc.match_substring_regex(texts, f"^({form_of(kind)})$")
-    if pc.any(pc.invert(fits)).as_py():
-        raise _misfit(texts, pc.index(fits, value=False).as_py(), column, kind)
+    if not pc.all(fits, min_count=0).as_py():
+        of_form = pc.if_else(fits, texts, pa.scalar(None, pa.string()))
+        raise Misfits(sorted({*_rows(pc.invert(fits)), *_no_values(of_form, kind)}))
     try:
         values = _cast(texts, kind)
     except pa.ArrowInvalid:
-        raise _first_misfit(texts, column, kind) from None
+        raise Misfits(_no_values(texts, kind)) from None
     if kind == pa.float64() and pc.any(pc.is_inf(values)).as_py():
-        raise _misfit(texts, pc.index(pc.is_inf(values), value=True).as_py(), column, kind)
+        raise Misfits(_rows(pc.is_inf(values)))
     return values
 
 
@@ -160,21 +152,25 @@ def _without_nulls(texts: pa.Array, null_values: Sequence[str]) -> pa.Array:
     return pc.if_else(pc.is_in(texts, pa.array(null_values)), pa.scalar(None, pa.string()), texts)
 
 
-def _first_misfit(texts: pa.Array, column: str, kind: pa.DataType) -> Misfit:
+def _rows(mask: pa.Array) -> list[int]:
+    return cast("list[int]", pc.indices_nonzero(mask).to_pylist())
+
+
+def _no_values(texts: pa.Array, kind: pa.DataType) -> list[int]:
     """Of the right form, and yet no value: the 31st of February, or a number too large. Found by halves."""
-    start, end = 0, len(texts)
-    while end - start > 1:
-        middle = (start + end) // 2
+    found: list[int] = []
+    spans = [(0, len(texts))]
+    while spans:
+        start, length = spans.pop()
         try:
-            _cast(texts.slice(start, middle - start), kind)
-            start = middle
+            values = _cast(texts.slice(start, length), kind)
         except pa.ArrowInvalid:
-            end = middle
-    return _misfit(texts, start, column, kind)
-
-
-def _misfit(texts: pa.Array, row: int, column: str, kind: pa.DataType) -> Misfit:
-    text = texts[row].as_py()
-    found = next((words for words, form in _KINDS if re.fullmatch(form, text)), "a text")
-    article = "an" if type_text(kind).startswith("i") else "a"
-    return Misfit(row, f"column `{column}` holds {found} that is not {article} {type_text(kind)}")
+            if length == 1:
+                found.append(start)
+            else:
+                half = length // 2
+                spans += [(start + half, length - half), (start, half)]
+            continue
+        if kind == pa.float64():
+            found += [start + row for row in _rows(pc.is_inf(values))]
+    return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,14 +18,15 @@ import pyarrow.json as pa_json
 from hakiri.core.errors import HakiriError, Place
 from hakiri.sources.bridge.failures import told
 from hakiri.sources.bridge.schemas import arrow_schema, conformed, spark_schema
-from hakiri.sources.contract import EXTRA_COLUMN
-from hakiri.sources.errors import SchemaIncompatible, UnreadableFile
+from hakiri.sources.contract import EXTRA_COLUMN, Batch
+from hakiri.sources.errors import BadRecord, SchemaIncompatible, UnreadableFile
 from hakiri.sources.files.config import FilesConfig
 from hakiri.sources.files.frames import LOUD, spark_paths
 from hakiri.sources.files.learning import Learnt
 from hakiri.sources.files.listing import FoundFile
 from hakiri.sources.files.streams import BOM, opened, position, share_of
-from hakiri.sources.json_rows import BadJson, SchemaSketch, needs_digits, parse_json, settle
+from hakiri.sources.json_rows import BadJson, SchemaSketch, needs_digits, parse_json, settle_or_sift
+from hakiri.sources.rejects import FILE, LINE, Reject, row_text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 MOST_BYTES_LOOKED_AT = 256 * 1024**2
 MOST_BYTES_OF_LINE = 64 * 1024**2
 BLOCK = 1024 * 1024
-NO_OBJECT = "a line is no JSON object"
+NO_OBJECT = "it is no JSON object"
 BAD_LINE = "hakiri-bad-line"
 _ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 # A whole number of so many digits may not be a float64, to which Arrow would round it.
@@ -45,15 +46,14 @@ _PLAIN = (pa.int64(), pa.float64(), pa.bool_(), pa.string())
 
 
 class BadLine(Exception):
-    """A line that is no JSON object, by its number among the lines, counted from 0.
+    """One of the lines of a task has no place in the table.
 
     A task lets it through: which file the line is from is found out afterwards, so that not every line has to
     carry the name of its file.
     """
 
-    def __init__(self, number: int) -> None:
+    def __init__(self) -> None:
         super().__init__(BAD_LINE)
-        self.number = number
 
 
 class JsonLines:
@@ -71,37 +71,44 @@ class JsonLines:
         total, rows, bytes_read = sum(file.size for file in files), 0, 0
         for file in files:
             share = share_of(file.size, total, MOST_BYTES_LOOKED_AT)
-            before = read = 0
+            read = 0
             for lines, so_far in self._lines(file, share):
                 read = so_far
                 # What Arrow can read into the schema as it is brings nothing new.
                 fitting_rows = fitting(lines, seen)
                 if fitting_rows is None:
-                    records = _records_of(file, lines, before)
+                    records, _ = _records(lines, keep_digits=False)
                     sketch = sketch.add(records)
                     seen = sketch.schema()
                 rows += len(records) if fitting_rows is None else len(fitting_rows)
-                before += len(lines)
             bytes_read += min(read, file.size)
         schema = sketch.schema(declared=self.config.declared)
         _refuse_equal_names(schema)
         estimate = rows if bytes_read >= total else rows * total // max(bytes_read, 1)
         return Learnt(schema=schema.append(pa.field(EXTRA_COLUMN, pa.string())), estimated_rows=estimate)
 
-    def batches(self, file: FoundFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    def batches(self, file: FoundFile, schema: pa.Schema, *, sets_aside: bool = False) -> Iterator[Batch]:
+        """The rows in this schema. Raises BadRecord with the first line that is no object, or sets it aside.
+
+        What does not fit a column is kept in `_extra`, unless rows are set aside.
+        """
         before = 0
         for lines, _ in self._lines(file, None):
-            try:
-                yield rows_of(lines, schema)
-            except BadLine as bad:
-                _refuse_line(file, before + bad.number)
+            rows, rejects = sifted_lines(lines, schema, file.name, sets_aside=sets_aside)
+            if rejects and not sets_aside:
+                number = min(rejects)
+                raise BadRecord(file.name, rejects[number].problem, Place(file.name, before + number + 1))
+            yield Batch(rows=rows, rejects=tuple(rejects[number] for number in sorted(rejects)))
             before += len(lines)
 
-    def frame(self, spark: SparkSession, files: Sequence[FoundFile], schema: pa.Schema) -> DataFrame:
+    def frame(
+        self, spark: SparkSession, files: Sequence[FoundFile], schema: pa.Schema, *, is_strict: bool
+    ) -> DataFrame:
+        """The rows as tasks make them of the lines that Spark reads."""
         target = spark_schema(schema, "files")
         lines = spark.read.options(lineSep="\n", **LOUD).text(spark_paths(files))
         exact = arrow_schema(target)
-        work = partial(_rows_in_task, schema=_sent(schema), target=_sent(exact))
+        work = partial(_rows_in_task, schema=_sent(schema), target=_sent(exact), is_strict=is_strict)
         return lines.mapInArrow(work, target)
 
     def _lines(self, file: FoundFile, share: int | None) -> Iterator[tuple[pa.Array, int]]:
@@ -125,13 +132,24 @@ class JsonLines:
                     yield pa.array(block.removesuffix(b"\n").split(b"\n"), pa.binary()), position(raw)
 
 
-def rows_of(lines: pa.Array, schema: pa.Schema) -> pa.RecordBatch:
-    """The objects in these lines as rows; empty lines are none. Raises BadLine."""
+def sifted_lines(
+    lines: pa.Array, schema: pa.Schema, file: str, *, sets_aside: bool
+) -> tuple[pa.RecordBatch, dict[int, Reject]]:
+    """The objects in these lines as rows, and the rejects by the number of their line; empty lines are none.
+
+    Objects that do not fit are rejects with `sets_aside` only.
+    """
     rows = fitting(lines, schema)
     if rows is not None:
-        return rows
-    records = _records(lines, keep_digits=needs_digits(schema))
-    return settle(records, schema, with_extra=EXTRA_COLUMN in schema.names)
+        return rows, {}
+    records, broken = _records(lines, keep_digits=needs_digits(schema))
+    rejects = {
+        number: Reject(problem=NO_OBJECT, row=row_text({FILE: file, LINE: text}))
+        for number, text in broken.items()
+    }
+    rows, misfits = settle_or_sift(records, schema, sets_aside=sets_aside)
+    # Behind all lines: where they stood among them is of no consequence.
+    return rows, rejects | dict(enumerate((each.of_file(file) for each in misfits), start=len(lines)))
 
 
 def fitting(lines: pa.Array, schema: pa.Schema) -> pa.RecordBatch | None:  # noqa: PLR0911 - one doubt each
@@ -180,40 +198,33 @@ def _is_plain(kind: pa.DataType) -> bool:
     return kind in _PLAIN
 
 
-def _records(lines: pa.Array, *, keep_digits: bool) -> list[dict[str, Any]]:
+def _records(lines: pa.Array, *, keep_digits: bool) -> tuple[list[dict[str, Any]], dict[int, str]]:
+    """The objects, and the lines that are none by their number."""
     filled = [line for line in lines.to_pylist() if line.strip()]
     try:
         records = parse_json(b"[" + b",".join(filled) + b"]", keep_digits=keep_digits)
     except BadJson:
         records = []
     if len(records) == len(filled) and set(map(type, records)) <= {dict}:
-        return list(records)
-    return [
-        _record(line, number, keep_digits=keep_digits)
-        for number, line in enumerate(lines.to_pylist())
-        if line.strip()
-    ]
+        return list(records), {}
+    found: list[dict[str, Any]] = []
+    broken: dict[int, str] = {}
+    for number, line in enumerate(lines.to_pylist()):
+        if line.strip():
+            record = _record(line, keep_digits=keep_digits)
+            if record is None:
+                broken[number] = line.decode(errors="replace").rstrip("\r")
+            else:
+                found.append(record)
+    return found, broken
 
 
-def _record(line: bytes, number: int, *, keep_digits: bool) -> dict[str, Any]:
+def _record(line: bytes, *, keep_digits: bool) -> dict[str, Any] | None:
     try:
         record = parse_json(line, keep_digits=keep_digits)
     except BadJson:
-        raise BadLine(number) from None
-    if type(record) is not dict:
-        raise BadLine(number)
-    return record
-
-
-def _records_of(file: FoundFile, lines: pa.Array, before: int) -> list[dict[str, Any]]:
-    try:
-        return _records(lines, keep_digits=False)
-    except BadLine as bad:
-        _refuse_line(file, before + bad.number)
-
-
-def _refuse_line(file: FoundFile, number: int) -> NoReturn:
-    raise UnreadableFile(file.name, NO_OBJECT, Place(file.name, number + 1)) from None
+        return None
+    return record if type(record) is dict else None
 
 
 def _refuse_equal_names(schema: pa.Schema) -> None:
@@ -233,13 +244,18 @@ def _sent(schema: pa.Schema) -> bytes:
 
 
 def _rows_in_task(
-    batches: Iterable[pa.RecordBatch], *, schema: bytes, target: bytes
+    batches: Iterable[pa.RecordBatch], *, schema: bytes, target: bytes, is_strict: bool
 ) -> Iterator[pa.RecordBatch]:
     """What a Spark task does with the lines that it reads."""
     wanted, exact = (pa.ipc.read_schema(pa.py_buffer(sent)) for sent in (schema, target))
     for batch in batches:
         try:
-            rows = rows_of(batch.column(0).cast(pa.binary()), wanted)
+            lines = batch.column(0).cast(pa.binary())
+            rows, rejects = sifted_lines(lines, wanted, "", sets_aside=is_strict)
+            if rejects and not is_strict:
+                raise BadLine
+            for first in rejects.values():
+                raise BadRecord("files", first.problem, column=first.column, value=first.value)
         except HakiriError as error:
             raise told(error, str) from None
         yield conformed(rows, exact, "files")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import pyarrow as pa
 
+from hakiri.sources.contract import Batch
 from hakiri.sources.errors import SchemaIncompatible
 from hakiri.sources.files.listing import FoundFile
 
@@ -27,18 +28,26 @@ class Learnt:
 
 
 class FileFormat(Protocol):
-    """How files of one format are read. Every method raises UnreadableFile and SchemaIncompatible."""
+    """How files of one format are read. Every method raises UnreadableFile and SchemaIncompatible.
+
+    What cannot be read of single rows is told by whoever reads them, and not by `learn`.
+    """
 
     is_open: bool
 
     def learn(self, files: Sequence[FoundFile]) -> Learnt:
         """Look at the files without Spark."""
 
-    def batches(self, file: FoundFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """The rows of one file in this schema, without Spark."""
+    def batches(self, file: FoundFile, schema: pa.Schema, *, sets_aside: bool = False) -> Iterator[Batch]:
+        """The rows of one file in this schema, without Spark; see `Read` for `sets_aside`."""
 
-    def frame(self, spark: SparkSession, files: Sequence[FoundFile], schema: pa.Schema) -> DataFrame:
-        """The rows of these files, of which there is at least one, in this schema, as Spark reads them."""
+    def frame(
+        self, spark: SparkSession, files: Sequence[FoundFile], schema: pa.Schema, *, is_strict: bool
+    ) -> DataFrame:
+        """The rows of these files, of which there is at least one, in this schema, as Spark reads them.
+
+        If it `is_strict`, a row that a read may set aside fails it, also where it could be kept in `_extra`.
+        """
 
 
 class Columns(Generic[_Thing]):

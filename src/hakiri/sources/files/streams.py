@@ -17,6 +17,8 @@ from hakiri.sources.files.listing import FoundFile, unreadable
 
 BOM = b"\xef\xbb\xbf"
 PIECE = 1024 * 1024
+# What Unicode promises never to be a character.
+NO_CHARACTER = "\U0010ffff"
 
 
 @contextmanager
@@ -41,16 +43,25 @@ def opened(file: FoundFile) -> Iterator[tuple[BinaryIO, BinaryIO]]:
         raise unreadable(file, error) from error
 
 
+def _marked(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)  # noqa: S101 - it is asked of decoders alone
+    return NO_CHARACTER * (error.end - error.start), error.end
+
+
+codecs.register_error("hakiri-marked", _marked)
+
+
 class TextBytes(io.RawIOBase):
     """The text of a file as UTF-8, which also knows how it ended.
 
-    Raises UnicodeDecodeError for bytes that another encoding lacks; bytes that should be UTF-8 already are
-    given on as they are.
+    A byte that is no text is NO_CHARACTER, or with `is_replaced` U+FFFD. `has_marks` tells whether there was
+    any of the first as far as it was read.
     """
 
-    def __init__(self, stream: BinaryIO, *, encoding: str, errors: str) -> None:
-        is_as_it_is = encoding == "utf-8" and errors == "strict"
-        self._decoder = None if is_as_it_is else codecs.getincrementaldecoder(encoding)(errors)
+    def __init__(self, stream: BinaryIO, *, encoding: str, is_replaced: bool) -> None:
+        errors = "replace" if is_replaced else "hakiri-marked"
+        self._decoder = codecs.getincrementaldecoder(encoding)(errors)
+        self.has_marks = False
         self._stream = stream
         self._rest = b""
         self._is_at_end = False
@@ -65,9 +76,10 @@ class TextBytes(io.RawIOBase):
         while not self._rest and not self._is_at_end:
             piece = self._stream.read(len(view))
             self._is_at_end = not piece
-            if self._decoder is not None:
-                piece = self._decoder.decode(piece, final=self._is_at_end).encode()
-            self._rest = piece
+            text = self._decoder.decode(piece, final=self._is_at_end)
+            # Costs nothing for texts without characters beyond 16 bits.
+            self.has_marks = self.has_marks or NO_CHARACTER in text
+            self._rest = piece = text.encode()
             self.last_byte = piece[-64:].rstrip(b"\r\n")[-1:] or self.last_byte
         taken = self._rest[: len(view)]
         view[: len(taken)] = taken

@@ -3,7 +3,7 @@
 from hakiri.sources.json_rows.errors import BadJson, NoRecords, NotWritable, RowsDoNotFit, UnsupportedType
 from hakiri.sources.json_rows.inference import MixedTypes, SchemaSketch, infer_schema
 from hakiri.sources.json_rows.pages import needs_digits, records_at, settle_page
-from hakiri.sources.json_rows.settling import settle
+from hakiri.sources.json_rows.settling import settle, settle_or_sift, sift
 from hakiri.sources.json_rows.texts import json_text, parse_json
 from hakiri.sources.json_rows.types import declared_schema, parse_type, type_text
 
@@ -23,6 +23,8 @@ __all__ = [
     "parse_type",
     "records_at",
     "settle",
+    "settle_or_sift",
     "settle_page",
+    "sift",
     "type_text",
 ]

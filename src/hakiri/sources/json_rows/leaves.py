@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hakiri.sources.json_rows.misfits import Locate, Misfit, misfit
-from hakiri.sources.json_rows.types import is_moment, type_text
+from hakiri.sources.json_rows.types import is_moment
 from hakiri.sources.json_rows.values import (
     DECIMAL_TEXT,
     FIRST_MICROSECOND,
@@ -78,5 +78,5 @@ def _one_by_one(values: list[Any], kind: pa.DataType, locate: Locate, misfits: l
     for position, value in enumerate(settled):
         if value is MISFIT:
             settled[position] = None
-            misfits.append(misfit(locate(position), values[position], type_text(kind)))
+            misfits.append(misfit(locate(position), values[position], kind))
     return pa.array(settled, kind)

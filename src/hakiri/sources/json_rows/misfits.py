@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from hakiri.sources.json_rows.paths import escaped, field_path, item_path, joined
 from hakiri.sources.json_rows.texts import json_text
-
-MOST_CHARACTERS_TOLD = 40
+from hakiri.sources.json_rows.types import type_text
+from hakiri.sources.rejects import MOST_CHARACTERS_SHOWN, Reject
 
 # From the position of a value in its column to its row, and to its path there (None is the record itself).
 # Columns of items are longer than the table, so only a misfit is ever looked up.
@@ -25,7 +25,7 @@ class Misfit(NamedTuple):
     row: int
     path: str
     value: Any
-    expected: str | None
+    expected: pa.DataType | None
 
 
 def row_itself(position: int) -> tuple[int, str | None]:
@@ -64,7 +64,7 @@ def entry_of(parent: Locate, offsets: Sequence[int], names: Sequence[str]) -> Lo
     return locate
 
 
-def misfit(place: tuple[int, str | None], value: Any, expected: str | None) -> Misfit:
+def misfit(place: tuple[int, str | None], value: Any, expected: pa.DataType | None) -> Misfit:
     row, path = place
     return Misfit(row=row, path=path or "", value=value, expected=expected)
 
@@ -83,6 +83,17 @@ def extra_column(misfits: Iterable[Misfit], rows: int) -> pa.Array:
 def told(found: Misfit) -> str:
     """One line for an error. Of the value no more than 40 characters, since it is somebody's data."""
     text = json_text(found.value)
-    shown = text if len(text) <= MOST_CHARACTERS_TOLD else text[: MOST_CHARACTERS_TOLD - 1] + "…"
-    expected = "there is no such column" if found.expected is None else f"`{found.expected}` was expected"
+    shown = text if len(text) <= MOST_CHARACTERS_SHOWN else text[: MOST_CHARACTERS_SHOWN - 1] + "…"
+    kind = found.expected
+    expected = "there is no such column" if kind is None else f"`{type_text(kind)}` was expected"
     return f"`{found.path}` of record {found.row + 1} is `{shown}`, {expected}"
+
+
+def reject_of(found: Misfit, record: dict[str, Any]) -> Reject:
+    """The record as a row that does not fit, because of this value."""
+    return Reject(
+        problem=f"is no {found.expected}",
+        row=json_text(record),
+        column=found.path,
+        value=found.value if type(found.value) is str else json_text(found.value),
+    )

@@ -25,11 +25,13 @@ from hakiri.sources.json_rows.misfits import (
     field_of,
     item_of,
     misfit,
+    reject_of,
     row_itself,
     told,
 )
 from hakiri.sources.json_rows.types import type_text
 from hakiri.sources.json_rows.values import has_rule
+from hakiri.sources.rejects import Reject
 
 
 def settle(records: Sequence[dict[str, Any]], schema: pa.Schema, *, with_extra: bool) -> pa.RecordBatch:
@@ -38,9 +40,55 @@ def settle(records: Sequence[dict[str, Any]], schema: pa.Schema, *, with_extra: 
     Values are as `parse_json` gives them. A column `_extra` in the schema itself is the same one. Raises
     RowsDoNotFit for misfits that no `_extra` can take, and UnsupportedType for the schema.
     """
+    return _table(records, *_settled(records, schema), schema, with_extra=with_extra)
+
+
+def sift(
+    records: Sequence[dict[str, Any]], schema: pa.Schema, *, with_extra: bool
+) -> tuple[pa.RecordBatch, tuple[Reject, ...]]:
+    """What `settle` gives of the records that fit, and those with a value of another type than its column.
+
+    A field that has no column is no reason to set a record aside: it is kept in `_extra`.
+    """
+    fields, arrays, misfits = _settled(records, schema)
+    first: dict[int, Misfit] = {}
+    for found in misfits:
+        if found.expected is not None:
+            first.setdefault(found.row, found)
+    if not first:
+        return _table(records, fields, arrays, misfits, schema, with_extra=with_extra), ()
+    fitting = [record for row, record in enumerate(records) if row not in first]
+    rejects = tuple(reject_of(first[row], records[row]) for row in sorted(first))
+    return settle(fitting, schema, with_extra=with_extra), rejects
+
+
+def settle_or_sift(
+    records: Sequence[dict[str, Any]], schema: pa.Schema, *, sets_aside: bool
+) -> tuple[pa.RecordBatch, tuple[Reject, ...]]:
+    """The rows of a read, and its rejects if it sets rows aside; `_extra` is as the schema says."""
+    with_extra = EXTRA_COLUMN in schema.names
+    if sets_aside:
+        return sift(records, schema, with_extra=with_extra)
+    return settle(records, schema, with_extra=with_extra), ()
+
+
+def _settled(
+    records: Sequence[dict[str, Any]], schema: pa.Schema
+) -> tuple[list[pa.Field], list[pa.Array], list[Misfit]]:
     columns = [field for field in nullable(schema) if field.name != EXTRA_COLUMN]
     misfits: list[Misfit] = []
-    arrays = _field_columns(records, columns, row_itself, misfits)
+    return columns, _field_columns(records, columns, row_itself, misfits), misfits
+
+
+def _table(
+    records: Sequence[dict[str, Any]],
+    columns: list[pa.Field],
+    arrays: list[pa.Array],
+    misfits: list[Misfit],
+    schema: pa.Schema,
+    *,
+    with_extra: bool,
+) -> pa.RecordBatch:
     if with_extra:
         columns.append(pa.field(EXTRA_COLUMN, pa.string()))
         arrays.append(extra_column(misfits, len(records)))
@@ -138,7 +186,7 @@ def _only(
     if set(map(type, values)) <= {cls, type(None)}:
         return values
     misfits.extend(
-        misfit(locate(position), value, type_text(kind))
+        misfit(locate(position), value, kind)
         for position, value in enumerate(values)
         if value is not None and type(value) is not cls
     )

@@ -12,9 +12,11 @@ import pyarrow as pa
 from hakiri.core.clock import Clock
 from hakiri.sources.contract import Batch, Cursor
 from hakiri.sources.errors import ReadFailed
+from hakiri.sources.rejects import Reject
 from hakiri.sources.rest.reading import Portion
 
 Portions: TypeAlias = Generator[Portion, None, None]
+Settle: TypeAlias = Callable[[list[dict[str, Any]]], tuple[pa.RecordBatch, tuple[Reject, ...]]]
 
 ENOUGH_BYTES = 8 * 2**20
 # Of a slow API what was read is worth keeping earlier: it may be most of an hour's calls.
@@ -32,7 +34,7 @@ def one_ahead(portions: Portions) -> Portions:
 
 def joined(
     portions: Portions,
-    settle: Callable[[list[dict[str, Any]]], pa.RecordBatch],
+    settle: Settle,
     *,
     before: Cursor,
     clock: Clock,
@@ -92,8 +94,9 @@ class _Pending:
         if portion.cursor is not None:
             self._cursor = portion.cursor
 
-    def taken(self, settle: Callable[[list[dict[str, Any]]], pa.RecordBatch]) -> Batch:
-        batch = Batch(rows=settle(self.records), cursor=self._cursor if self.is_news else None)
+    def taken(self, settle: Settle) -> Batch:
+        rows, rejects = settle(self.records)
+        batch = Batch(rows=rows, rejects=rejects, cursor=self._cursor if self.is_news else None)
         self.records, self._size_bytes = [], 0
         self._given, self._since = self._cursor, self._clock.monotonic()
         return batch

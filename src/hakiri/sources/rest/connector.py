@@ -12,9 +12,9 @@ from hakiri.core.cursors import CursorKind
 from hakiri.core.grammar import Rate
 from hakiri.core.nearest import nearest
 from hakiri.sources.config import SourceConfig
-from hakiri.sources.contract import EXTRA_COLUMN, Batch, Connector, Context, Extent, Hint, Read, Table
+from hakiri.sources.contract import Batch, Connector, Context, Extent, Hint, Read, Table
 from hakiri.sources.errors import PermanentFailure
-from hakiri.sources.json_rows import SchemaSketch, declared_schema, needs_digits, settle
+from hakiri.sources.json_rows import SchemaSketch, declared_schema, needs_digits, settle_or_sift
 from hakiri.sources.rest.answers import rate_told
 from hakiri.sources.rest.batches import joined, one_ahead
 from hakiri.sources.rest.client import BRIEF, PATIENT, Client
@@ -78,7 +78,7 @@ class RestConnector(Connector):
         is_ahead = read.limit is None and (rate is None or rate.per_second >= FEWEST_A_SECOND)
         return joined(
             one_ahead(portions) if is_ahead else portions,
-            partial(settle, schema=schema, with_extra=EXTRA_COLUMN in schema.names),
+            partial(settle_or_sift, schema=schema, sets_aside=read.sets_aside),
             before=read.cursor or {},
             clock=self.context.clock,
             enough_records=self.batch_records,

@@ -63,6 +63,7 @@ class SingerConnector(Connector):
             before=read.cursor,
             limit=read.limit,
             enough_records=self.batch_records,
+            sets_aside=read.sets_aside,
         )
         return self._batches(self._files_for(read, chosen, streams), wanted)
 

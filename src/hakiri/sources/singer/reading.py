@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 
 from hakiri.core.clock import Clock
-from hakiri.sources.contract import EXTRA_COLUMN, Batch, Cursor
+from hakiri.sources.contract import Batch, Cursor
 from hakiri.sources.errors import PermanentFailure, ReadFailed
-from hakiri.sources.json_rows import needs_digits, settle
+from hakiri.sources.json_rows import needs_digits, settle_or_sift
 from hakiri.sources.singer.catalog import Stream
 from hakiri.sources.singer.failures import failure_of
 from hakiri.sources.singer.messages import Other, Record, Schema, State, message_in
@@ -29,7 +29,8 @@ STATE_KEY = "state"
 class Wanted:
     """What is wanted of a run: one stream, in this form, and no more rows than `limit`.
 
-    `others` are the streams that it must not be taken for, and `before` is the cursor of the read.
+    `others` are the streams that it must not be taken for, and `before` is the cursor of the read. With
+    `sets_aside` the rows that do not fit are rejects.
     """
 
     tap: str
@@ -39,6 +40,7 @@ class Wanted:
     before: Cursor | None
     limit: int | None
     enough_records: int
+    sets_aside: bool = False
 
 
 def batches_of(
@@ -189,13 +191,13 @@ class _Pending:
         if covered or (self._cursor != self._given and not only_some):
             cursor = None if self._cursor == self._given else self._cursor
             self._given = self._cursor
-            yield Batch(rows=self._settled(covered), cursor=cursor)
+            yield self._batch(covered, cursor)
         if rest and not keeps_rest:
-            yield Batch(rows=self._settled(rest))
+            yield self._batch(rest, None)
 
-    def _settled(self, records: list[dict[str, Any]]) -> pa.RecordBatch:
-        schema = self._wanted.schema
-        return settle(records, schema, with_extra=EXTRA_COLUMN in schema.names)
+    def _batch(self, records: list[dict[str, Any]], cursor: Cursor | None) -> Batch:
+        rows, rejects = settle_or_sift(records, self._wanted.schema, sets_aside=self._wanted.sets_aside)
+        return Batch(rows=rows, cursor=cursor, rejects=rejects)
 
 
 def _plain(state: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -14,6 +15,10 @@ from hakiri.sources.errors import PermanentFailure
 
 # Of columns that tell when a row was changed, these are what people call them.
 _CHANGED = ("updat", "modif", "chang")
+OTHER_KIND = "it is of another kind"
+# Around a value in the text of misfits: signs that separate units and records, and hardly stand in a text.
+_BEFORE_VALUE, _AFTER_VALUE = "\x1f", "\x1e"
+_MISFITS = re.compile(rf"([0-9]+){_BEFORE_VALUE}(.*?){_AFTER_VALUE}(?=[0-9]+{_BEFORE_VALUE}|\Z)", re.DOTALL)
 
 
 class Grain(Enum):
@@ -36,7 +41,7 @@ class Column:
 
     - `select` is what stands in the SELECT list; what comes of it can be cast to `type` by Arrow.
     - `misfit` is a condition in SQL: true for a value that `type` cannot hold, or that `select` would change;
-      `misfit_words` says what is the matter with it.
+      `misfit_words` says what is the matter with it, and `misfit_shown` gives it as text.
     - `grain` is None for a column that no cursor can follow. Else `key` is what conditions and orders name,
       `key_cast` follows a literal of it, and `key_misfit` is a condition for values that the order mixes up.
     - `may_be_time`: its texts may be moments, in whatever form they were written.
@@ -48,7 +53,8 @@ class Column:
     is_nullable: bool = True
     is_indexed: bool = False
     misfit: str | None = None
-    misfit_words: str = "it is of another kind"
+    misfit_words: str = OTHER_KIND
+    misfit_shown: str = ""
     grain: Grain | None = None
     key: str = ""
     key_cast: str = ""
@@ -159,7 +165,22 @@ def text_literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def misfit_case(conditions: Sequence[tuple[int, str]]) -> str:
-    """In SQL, the number of the first condition that holds, or 0."""
-    branches = " ".join(f"WHEN {condition} THEN {number}" for number, condition in conditions)
-    return f"CASE {branches} ELSE 0 END"
+def misfits_sql(columns: Sequence[Column]) -> str | None:
+    """In SQL, the misfits of a row as a text for `misfits_in`, or NULL; None if there can be none."""
+    parts = []
+    for number, column in enumerate(columns):
+        if column.misfit is not None:
+            shown = column.misfit_shown or f"CAST({quoted(column.name)} AS TEXT)"
+            text = f"{text_literal(f'{number}{_BEFORE_VALUE}')} || {shown} || {text_literal(_AFTER_VALUE)}"
+            parts.append((column.misfit, text))
+    if not parts:
+        return None
+    # Of a row that fits nothing more is asked than that. No condition holds of NULL, which is no misfit.
+    is_any = " OR ".join(f"({condition})" for condition, _ in parts)
+    each = " || ".join(f"CASE WHEN {condition} THEN {text} ELSE '' END" for condition, text in parts)
+    return f"CASE WHEN {is_any} THEN {each} END"
+
+
+def misfits_in(text: str) -> dict[int, str]:
+    """The values that do not fit, by the number of their column."""
+    return {int(number): value for number, value in _MISFITS.findall(text)}

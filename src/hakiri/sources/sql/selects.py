@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from hakiri.sources.contract import Read, Window
 from hakiri.sources.errors import PermanentFailure, SchemaIncompatible
 from hakiri.sources.sql.bounds import literal, window_literal
-from hakiri.sources.sql.relations import Column, Relation, misfit_case
+from hakiri.sources.sql.relations import Column, Relation, misfits_sql
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Select:
-    """Columns of a table; after them, where values may be misfits, the number of the column that has one."""
+    """Columns of a table; after them, where values may be misfits, a text of those that are."""
 
     relation: Relation
     columns: tuple[Column, ...]
@@ -22,12 +22,8 @@ class Select:
 
     @property
     def expressions(self) -> list[str]:
-        misfits = [
-            (number, column.misfit)
-            for number, column in enumerate(self.columns, 1)
-            if column.misfit is not None
-        ]
-        return [column.select for column in self.columns] + ([misfit_case(misfits)] if misfits else [])
+        misfits = misfits_sql(self.columns)
+        return [column.select for column in self.columns] + ([] if misfits is None else [misfits])
 
     @property
     def sql(self) -> str:

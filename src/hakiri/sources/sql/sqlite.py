@@ -262,7 +262,7 @@ def _with_first_row(select: Select) -> str:
     An order inside a compound is only kept where it has a limit of its own.
     """
     samples = [first_value(column) for column in select.columns]
-    first = ", ".join(samples + ["0"] * (len(select.expressions) - len(samples)))
+    first = ", ".join(samples + ["''"] * (len(select.expressions) - len(samples)))
     if select.order is None and select.limit is None:
         return f"SELECT {first} UNION ALL {select.sql}"
     limit = "" if select.limit is not None else " LIMIT -1"

@@ -79,6 +79,7 @@ def column_of(name: str, declared: str, *, is_nullable: bool, is_indexed: bool, 
         is_nullable=is_nullable,
         is_indexed=is_indexed,
         misfit=misfit,
+        misfit_shown=_shown(value),
         grain=grain,
         # A column may order its texts without regard to case; a cursor regards it.
         key=f"{value} COLLATE BINARY" if grain is Grain.TEXT else value,
@@ -112,8 +113,12 @@ def _read_as(kind: Kind, value: str) -> tuple[str, str | None]:  # noqa: PLR0911
                 f"typeof({value}) = 'blob'",
             )
         case Kind.SHOWN:
-            shown = f"{text_literal(chr(92) + 'x')} || lower(hex({value}))"
-            return f"CASE typeof({value}) WHEN 'blob' THEN {shown} ELSE CAST({value} AS TEXT) END", None
+            return _shown(value), None
+
+
+def _shown(value: str) -> str:
+    digits = f"{text_literal(chr(92) + 'x')} || lower(hex({value}))"
+    return f"CASE typeof({value}) WHEN 'blob' THEN {digits} ELSE CAST({value} AS TEXT) END"
 
 
 def _is_none_of(value: str, *kinds: str) -> str:

@@ -4,6 +4,9 @@ SELECT * FROM main.snapshot WHERE snapshot_id = :snapshot;
 -- current_snapshot --
 SELECT * FROM main.snapshot WHERE table_name = :table ORDER BY revision DESC LIMIT 1;
 
+-- current_snapshot_id --
+SELECT snapshot_id FROM main.snapshot WHERE table_name = :table ORDER BY revision DESC LIMIT 1;
+
 -- snapshots --
 SELECT * FROM main.snapshot WHERE table_name = :table ORDER BY revision;
 
@@ -44,3 +47,6 @@ SELECT DISTINCT table_name FROM main.to_delete
 -- forget_files --
 DELETE FROM main.to_delete WHERE path IN (SELECT file.value ->> 0 FROM json_each(:paths) AS file)
 RETURNING table_name;
+
+-- earliest_claim --
+SELECT min(seq) AS seq FROM main.pipeline_chunks WHERE status = 'running' AND table_name = :table;

@@ -1,0 +1,49 @@
+"""What commands report that look after the store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactedTable:
+    """What became of a table. `waiting` chunks could not be folded yet, since an earlier one is under way."""
+
+    table: str
+    is_compacted: bool
+    snapshot: str | None = None
+    runs: int = 0
+    rows_read: int = 0
+    rows: int = 0
+    bytes_read: int = 0
+    bytes: int = 0
+    files: int = 0
+    waiting: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactReport:
+    """Every table that was looked at, in the order of the manifest."""
+
+    tables: tuple[CompactedTable, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectedFile:
+    """A file that was deleted, or would be, by its path below the store, and why."""
+
+    path: str
+    table: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GcReport:
+    """What a collection deleted, and what it named for a later one. Files `in_use` were left alone."""
+
+    dry_run: bool
+    deleted: tuple[CollectedFile, ...]
+    bytes: int
+    named: tuple[str, ...]
+    in_use: tuple[str, ...]

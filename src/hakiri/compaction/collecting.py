@@ -1,0 +1,117 @@
+"""Collecting garbage: files are named in the catalog first, and go only when their time has come.
+
+Nothing is deleted because a listing does not know it. What attempts and compactions left behind that nobody
+will ever read is found by listing, but then it is named like everything else, and kept as long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from hakiri.catalog.contract import Catalog
+from hakiri.catalog.contract.snapshots import DoomedFile
+from hakiri.compaction.strays import stray_files
+from hakiri.core.clock import Clock
+from hakiri.core.ids import TableName
+from hakiri.store.files import Files
+from hakiri.store.layout import StoreLayout
+from hakiri.store.state import table_state
+
+_PAGE = 1000
+_FAR = timedelta(days=365_000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collected:
+    """What a collection deleted, or would delete; what it named for a later one; what it left, being read."""
+
+    deleted: tuple[DoomedFile, ...]
+    bytes: int
+    named: tuple[str, ...]
+    in_use: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collector:
+    """Collects in one store."""
+
+    catalog: Catalog
+    layout: StoreLayout
+    clock: Clock
+    files: Files
+
+    def collect(
+        self, keep: timedelta, *, tables: Collection[TableName] = (), is_rehearsal: bool = False
+    ) -> Collected:
+        """Delete what is due, and name what was left behind in these tables, to be kept for so long from now.
+
+        A rehearsal changes nothing. A file that a reader reads stays, whatever it was named for.
+        """
+        now = self.clock.now()
+        deleted, in_use, size = [], [], 0
+        for file in self._named(until=now):
+            if file.path in self._read_files(file.table):
+                in_use.append(file.path)
+            else:
+                deleted.append(file)
+                size += self._size(file.path)
+        if not is_rehearsal:
+            self._delete(deleted, in_use, now)
+        known = {file.path for file in self._named(until=now + _FAR)}
+        strays = [
+            DoomedFile(path=path, table=table, reason="left behind", keep_until=now + keep)
+            for table in tables
+            for path in stray_files(self.catalog, self.layout, table)
+            if path not in known
+        ]
+        if not is_rehearsal:
+            self.catalog.garbage.doom(strays, now)
+        return Collected(
+            deleted=tuple(deleted),
+            bytes=size,
+            named=tuple(file.path for file in strays),
+            in_use=tuple(in_use),
+        )
+
+    def _named(self, *, until: datetime) -> Iterator[DoomedFile]:
+        limit = _PAGE
+        while len(files := self.catalog.garbage.due(until, limit=limit)) == limit:
+            limit *= 10
+        yield from files
+
+    def _read_files(self, table: TableName) -> frozenset[str]:
+        """All that the table's view reads now."""
+        state = table_state(self.layout, self.catalog, table)
+        if state is None:
+            return frozenset()
+        paths = [path for some in (state.files, state.folded) for each in some.values() for path in each]
+        return frozenset(self.layout.relative(Path(path)) for path in (*paths, *state.quarantine))
+
+    def _size(self, path: str) -> int:
+        try:
+            return (self.layout.root / path).stat().st_size
+        except FileNotFoundError:
+            return 0  # whoever was here before did not come to saying so
+
+    def _delete(self, files: Collection[DoomedFile], in_use: Collection[str], now: datetime) -> None:
+        folders = set()
+        for file in files:
+            path = self.layout.root / file.path
+            self.files.remove(path)
+            folders.add(path.parent)
+        for folder in sorted(folders, key=lambda each: -len(each.parts)):
+            self._remove_empty(folder)
+        # After the files: whoever dies in between finds them named, and gone.
+        self.catalog.garbage.forget([*(file.path for file in files), *in_use], now)
+
+    def _remove_empty(self, folder: Path) -> None:
+        data = self.layout.root / "tables"
+        while folder.is_relative_to(data) and folder != data and folder.is_dir():
+            try:
+                folder.rmdir()
+            except OSError:
+                return  # something else is in it
+            folder = folder.parent

@@ -1,0 +1,67 @@
+"""What can go wrong when runs are folded into a snapshot."""
+
+from __future__ import annotations
+
+from hakiri.core.errors import ExitCode, HakiriError
+
+
+class CompactionError(HakiriError):
+    """Base class. The table is as it was: nothing of a failed compaction is ever seen."""
+
+    code = "compaction"
+
+    exit_code = ExitCode.FAILED
+
+
+class ValuesWouldBeLost(CompactionError):
+    """A value of an older file does not fit into the type that its column has now."""
+
+    code = "compaction.values_would_be_lost"
+
+    def __init__(self, table: str, column: str, old: str, new: str) -> None:
+        self.table, self.column, self.old, self.new = table, column, old, new
+        super().__init__(
+            f"table `{table}` holds values of type {old} in column `{column}` that {new} cannot hold",
+            hint=f"give the column a wider type: `hakiri schema reconcile {table}` shows how",
+        )
+
+
+class RowsDisagree(CompactionError):
+    """More or fewer rows came out of a step than went into it."""
+
+    code = "compaction.rows_disagree"
+
+    def __init__(self, table: str, step: str, expected: int, found: int) -> None:
+        self.table, self.step, self.expected, self.found = table, step, expected, found
+        super().__init__(
+            f"table `{table}` was not compacted: {step} gave {found:,} rows, and {expected:,} are known",
+            hint="a file of the store was changed or is damaged: `hakiri context check` tells which",
+        )
+
+
+class TableMoved(CompactionError):
+    """The table changed again and again while it was folded."""
+
+    code = "compaction.table_moved"
+    retryable = True
+
+    def __init__(self, table: str) -> None:
+        self.table = table
+        super().__init__(
+            f"table `{table}` was compacted or restored by somebody else meanwhile",
+            hint="nothing is lost; compact it again if it still needs it",
+        )
+
+
+class ColumnsNotSortable(CompactionError):
+    """A column of `cluster_by` or `partition_by` that is not there, or has no order."""
+
+    code = "compaction.columns_not_sortable"
+    exit_code = ExitCode.USAGE
+
+    def __init__(self, table: str, column: str, why: str) -> None:
+        self.table, self.column, self.why = table, column, why
+        super().__init__(
+            f"table `{table}` cannot be laid out by column `{column}`: {why}",
+            hint="change `cluster_by` or `partition_by` of the table in the manifest",
+        )

@@ -1,0 +1,151 @@
+"""From files to the files of a snapshot, in as few steps over the data as the layout needs.
+
+Rows go to ranges of the snapshot's order, and each range is sorted and written by itself, so that memory does
+not grow with the table. Where the ranges tell nothing of the key, the newest row of each key is found on the
+way, in ranges of the key. What is small enough for one task needs none of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from hakiri.compaction.errors import RowsDisagree
+from hakiri.compaction.exchange import Pieces, by_range
+from hakiri.compaction.steps import Reached, Step
+from hakiri.compaction.tasks import (
+    InputFile,
+    PartOfSnapshot,
+    Recipe,
+    Report,
+    SampleTask,
+    ScatterTask,
+    SettleTask,
+    Task,
+    WriteTask,
+    table_of,
+)
+
+# What a file of the store takes in memory, for each byte on the disk.
+_EXPANSION = 5
+BYTES_A_RANGE = 192 << 20
+_BYTES_A_SCATTER = 32 << 20
+_MOST_FILES_A_SCATTER = 2000
+_MOST_RANGES = 1000
+
+RunTasks: TypeAlias = Callable[[Sequence[Task]], list[Report]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folded:
+    """What came of it: files below the folder that was named, and how many rows they were made of."""
+
+    files: tuple[PartOfSnapshot, ...]
+    rows_read: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fold:
+    """One fold. `exchange` is a folder for what is on its way; whoever asked for the fold removes it."""
+
+    recipe: Recipe
+    inputs: tuple[InputFile, ...]
+    target: Path
+    exchange: Path
+    run: RunTasks
+    reached: Reached
+    bytes_a_range: int = BYTES_A_RANGE
+
+    def work(self) -> Folded:
+        """Raises RowsDisagree when rows got lost on the way, or came twice."""
+        known = sum(file.rows for file in self.inputs)
+        if not known:
+            return Folded(files=(), rows_read=0)
+        size = sum(file.bytes for file in self.inputs) * _EXPANSION
+        count = min(_MOST_RANGES, -(-size // self.bytes_a_range))
+        written = self._in_ranges(count, known) if count > 1 else self._at_once(known)
+        files = tuple(file for report in written for file in report.files)
+        if not self.recipe.primary_key:
+            self._expect("writing", sum(report.sent for report in written), sum(file.rows for file in files))
+        return Folded(files=files, rows_read=known)
+
+    def _at_once(self, known: int) -> list[Report]:
+        task = WriteTask(recipe=self.recipe, folder=str(self.target), part=0, inputs=self.inputs)
+        written = self.run([task])
+        self._expect("reading", known, sum(report.read for report in written))
+        return written
+
+    def _in_ranges(self, count: int, known: int) -> list[Report]:
+        key = self.recipe.primary_key
+        by = {"order": self.recipe.order} | ({"key": key} if key else {})
+        (sampled,) = self.run([SampleTask(recipe=self.recipe, inputs=self.inputs, by=by, count=count)])
+        bounds = sampled.bounds["order"]
+        is_apart = bool(key) and not {*table_of(bounds).column_names} <= {*key}
+        scattered = self._scattered(sampled.bounds["key"] if is_apart else bounds)
+        self._expect("reading", known, sum(report.read for report in scattered))
+        pieces = self._pieces(scattered)
+        self.reached(Step.SCATTERED)
+        if is_apart:
+            pieces = self._pieces(self._settled(pieces, bounds))
+            self.reached(Step.SETTLED)
+        ranges = by_range(pieces)
+        written = self.run(
+            [
+                WriteTask(
+                    recipe=self.recipe,
+                    folder=str(self.target),
+                    part=number,
+                    pieces=paths,
+                    is_settled=is_apart,
+                )
+                for number, (paths, _) in sorted(ranges.items())
+            ]
+        )
+        self._expect("sorting", sum(rows for _, rows in ranges.values()), sum(one.read for one in written))
+        return written
+
+    def _scattered(self, bounds: bytes) -> list[Report]:
+        folder = str(self.exchange / "read")
+        return self.run(
+            [
+                ScatterTask(recipe=self.recipe, inputs=some, bounds=bounds, folder=folder)
+                for some in _shares(self.inputs)
+            ]
+        )
+
+    def _settled(self, pieces: Sequence[Pieces], bounds: bytes) -> list[Report]:
+        folder = str(self.exchange / "settled")
+        ranges = by_range(pieces)
+        settled = self.run(
+            [
+                SettleTask(recipe=self.recipe, pieces=paths, bounds=bounds, folder=folder)
+                for _, (paths, _) in sorted(ranges.items())
+            ]
+        )
+        self._expect("settling", sum(rows for _, rows in ranges.values()), sum(one.read for one in settled))
+        return settled
+
+    def _pieces(self, reports: Sequence[Report]) -> list[Pieces]:
+        pieces = [report.pieces for report in reports if report.pieces is not None]
+        sent = sum(report.sent for report in reports)
+        self._expect("exchanging", sent, sum(sum(each.rows.values()) for each in pieces))
+        return pieces
+
+    def _expect(self, step: str, expected: int, found: int) -> None:
+        if expected != found:
+            raise RowsDisagree(self.recipe.table, step, expected, found)
+
+
+def _shares(inputs: Sequence[InputFile]) -> list[tuple[InputFile, ...]]:
+    """The files in their order, in shares of about equal size."""
+    shares: list[list[InputFile]] = [[]]
+    size = 0
+    for file in inputs:
+        if shares[-1] and (size + file.bytes > _BYTES_A_SCATTER or len(shares[-1]) >= _MOST_FILES_A_SCATTER):
+            shares.append([])
+            size = 0
+        shares[-1].append(file)
+        size += file.bytes
+    return [tuple(share) for share in shares]

@@ -1,0 +1,220 @@
+"""Long random histories of a table, compared after every step with a naive one in memory."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from tests.compaction.bench import Bench
+from tests.store.workshop import ORDERS, PIPELINE, T0, Workshop, open_workshop
+
+from hakiri.catalog.contract.chunks import ChunkAttempt
+from hakiri.compaction.collecting import Collector
+from hakiri.compaction.compacting import TableLayout
+from hakiri.compaction.partitions import ByValue
+from hakiri.compaction.steps import Step
+from hakiri.core.ids import ChunkId
+from hakiri.store.files import LocalFiles
+from hakiri.store.state import table_state
+from hakiri.store.views import view_sql
+
+pytestmark = pytest.mark.proof
+
+HISTORIES = 120
+STEPS = 14
+KEPT = timedelta(days=1)
+COLUMNS = ("id", "name", "more")
+NARROW = pa.schema([("id", pa.int64()), ("name", pa.string())])
+WIDE = NARROW.append(pa.field("more", pa.string()))
+LAYOUTS = (
+    TableLayout(retain=KEPT),
+    TableLayout(retain=KEPT, cluster_by=("name",)),
+    TableLayout(retain=KEPT, cluster_by=("name",), partitioning=ByValue("name")),
+)
+
+
+class Crashed(BaseException):
+    """The process is gone: nothing of it runs any more."""
+
+
+@dataclass
+class Naive:
+    """What the table should have: every chunk that landed, by the number of its claim."""
+
+    has_key: bool
+    chunks: dict[int, tuple[int, list[dict[str, Any]]]] = field(default_factory=dict)
+    replaced: set[int] = field(default_factory=set)
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        if not self.has_key:
+            kept = [rows for chunk, (_, rows) in self.chunks.items() if chunk not in self.replaced]
+            return sorted((_tuple(row) for rows in kept for row in rows), key=repr)
+        newest: dict[int, tuple[int, int, dict[str, Any]]] = {}
+        for seq, rows in self.chunks.values():
+            for place, row in enumerate(rows):
+                if row["id"] not in newest or newest[row["id"]][:2] < (seq, place):
+                    newest[row["id"]] = (seq, place, row)
+        return sorted((_tuple(row) for _, _, row in newest.values() if row.get("_op") != "delete"), key=repr)
+
+
+def _tuple(row: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(row.get(name) for name in COLUMNS)
+
+
+@dataclass
+class History:
+    """One table, and everything that may happen to it."""
+
+    bench: Bench
+    chance: random.Random
+    naive: Naive
+    schema: pa.Schema = NARROW
+    slow: list[tuple[ChunkAttempt, int | None]] = field(default_factory=list)
+    collected: int = 0
+
+    @property
+    def workshop(self) -> Workshop:
+        return self.bench.workshop
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return ("id",) if self.naive.has_key else ()
+
+    def some_rows(self) -> list[dict[str, Any]]:
+        rows = []
+        for _ in range(self.chance.randrange(6)):
+            row: dict[str, Any] = {"id": self.chance.randrange(8), "name": self.chance.choice("abc")}
+            if self.naive.has_key and self.chance.random() < 0.25:
+                row = {"id": row["id"], "_op": "delete"}
+            elif self.schema is WIDE:
+                row["more"] = self.chance.choice(["x", None])
+            rows.append(row)
+        return rows
+
+    def plan(self) -> None:
+        from hakiri.catalog.contract.chunks import NewChunk
+        from hakiri.core.cursors import CursorKind
+
+        catalog = self.workshop.catalog
+        catalog.pipelines.declare(PIPELINE, CursorKind.MONOTONIC, T0)
+        name = f"plan-{next(self.workshop.plans)}"
+        catalog.chunks.plan(PIPELINE, name, [NewChunk(table=ORDERS, predicate="{}")], T0)
+
+    def land(self) -> None:
+        self.plan()
+        self.finish(self.workshop.claim(), None)
+
+    def begin(self) -> None:
+        self.plan()
+        self.slow.append((self.workshop.claim(), None))
+
+    def end(self) -> None:
+        if self.slow:
+            self.finish(*self.slow.pop(self.chance.randrange(len(self.slow))))
+
+    def rewind(self) -> None:
+        landed = [chunk for chunk in self.naive.chunks if chunk not in self.naive.replaced]
+        waiting = {old for _, old in self.slow}
+        landed = [chunk for chunk in landed if chunk not in waiting]
+        if landed:
+            old = self.chance.choice(landed)
+            if self.workshop.catalog.chunks.supersede(PIPELINE, [ChunkId(old)], "again", T0):
+                self.slow.append((self.workshop.claim(), old))
+
+    def finish(self, attempt: ChunkAttempt, old: int | None) -> None:
+        rows = self.some_rows()
+        step = self.workshop._step(self.schema, self.key, ORDERS)
+        manifest = self.workshop.write(attempt, rows, self.schema, *self.key)
+        self.workshop.commit(attempt, manifest, step)
+        self.naive.chunks[int(attempt.chunk)] = (attempt.seq, rows)
+        if old is not None:
+            self.naive.replaced.add(old)
+
+    def widen(self) -> None:
+        self.schema = WIDE
+
+    def compact(self) -> None:
+        layout = self.chance.choice(LAYOUTS)
+        size = self.chance.choice([1 << 30, 2000])
+        self.bench.compact(layout, bytes_a_range=size, is_full=self.chance.random() < 0.2)
+
+    def crash(self) -> None:
+        at = self.chance.choice(list(Step))
+
+        def reached(step: Step) -> None:
+            if step is at:
+                raise Crashed
+
+        with suppress(Crashed):
+            self.bench.compact(self.chance.choice(LAYOUTS), reached=reached)
+
+    def collect(self) -> None:
+        self.bench.clock.advance(self.chance.choice([timedelta(hours=1), KEPT]))
+        collector = Collector(
+            catalog=self.workshop.catalog,
+            layout=self.workshop.layout,
+            clock=self.bench.clock,
+            files=LocalFiles(),
+        )
+        found = collector.collect(KEPT, tables=(ORDERS,))
+        assert found.in_use == ()
+        self.collected += len(found.deleted)
+
+    def seen(self) -> list[tuple[Any, ...]]:
+        import duckdb
+
+        state = table_state(self.workshop.layout, self.workshop.catalog, ORDERS)
+        if state is None:
+            return []
+        with duckdb.connect() as reader:
+            reader.execute(view_sql(state))
+            names = [name for name in COLUMNS if name in state.schema.names]
+            rows = reader.execute(f"SELECT {', '.join(names)} FROM orders").fetchall()
+        return sorted(((*row, None)[: len(COLUMNS)] for row in rows), key=repr)
+
+
+MOVES: tuple[tuple[Callable[[History], None], int], ...] = (
+    (History.land, 8),
+    (History.begin, 3),
+    (History.end, 4),
+    (History.rewind, 3),
+    (History.widen, 1),
+    (History.compact, 5),
+    (History.crash, 3),
+    (History.collect, 2),
+)
+
+
+def histories() -> Iterator[tuple[int, bool]]:
+    for number in range(HISTORIES):
+        yield number, number % 2 == 0
+
+
+@pytest.mark.spec("HC-030")
+@pytest.mark.spec("HC-007")
+@pytest.mark.spec("HC-008")
+@pytest.mark.timeout(180)
+def test_whatever_happens_a_reader_sees_what_a_naive_table_has(tmp_path: Path) -> None:
+    folded = collected = 0
+    for seed, has_key in histories():
+        chance = random.Random(seed)
+        with open_workshop(tmp_path / str(seed)) as workshop:
+            history = History(Bench(workshop), chance, Naive(has_key))
+            moves, weights = zip(*MOVES, strict=True)
+            for number in range(STEPS):
+                (move,) = chance.choices(moves, weights)
+                move(history)
+                assert history.seen() == history.naive.rows(), (
+                    f"history {seed}, step {number}: {move.__name__}"
+                )
+            folded += workshop.catalog.snapshots.current_id(ORDERS) is not None
+            collected += history.collected
+    assert folded > HISTORIES // 2
+    assert collected > 0
