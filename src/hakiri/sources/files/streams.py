@@ -61,6 +61,7 @@ class TextBytes(io.RawIOBase):
     def __init__(self, stream: BinaryIO, *, encoding: str, is_replaced: bool) -> None:
         errors = "replace" if is_replaced else "hakiri-marked"
         self._decoder = codecs.getincrementaldecoder(encoding)(errors)
+        self._is_utf8 = encoding == "utf-8" and not is_replaced
         self.has_marks = False
         self._stream = stream
         self._rest = b""
@@ -76,16 +77,25 @@ class TextBytes(io.RawIOBase):
         while not self._rest and not self._is_at_end:
             piece = self._stream.read(len(view))
             self._is_at_end = not piece
-            text = self._decoder.decode(piece, final=self._is_at_end)
-            # Costs nothing for texts without characters beyond 16 bits.
-            self.has_marks = self.has_marks or NO_CHARACTER in text
-            self._rest = piece = text.encode()
+            self._rest = piece = self._as_utf8(piece)
             self.last_byte = piece[-64:].rstrip(b"\r\n")[-1:] or self.last_byte
         taken = self._rest[: len(view)]
         view[: len(taken)] = taken
         self._rest = self._rest[len(taken) :]
         self.bytes_given += len(taken)
         return len(taken)
+
+    def _as_utf8(self, piece: bytes) -> bytes:
+        before, _ = self._decoder.getstate()
+        text = self._decoder.decode(piece, final=self._is_at_end)
+        # Costs nothing for texts without characters beyond 16 bits.
+        is_marked = NO_CHARACTER in text
+        self.has_marks = self.has_marks or is_marked
+        if is_marked or not self._is_utf8:
+            return text.encode()
+        # As it was, but for half a character at either end.
+        after, _ = self._decoder.getstate()
+        return (before + piece)[: len(before) + len(piece) - len(after)]
 
 
 def share_of(size: int, total: int, most_bytes: int) -> int | None:
