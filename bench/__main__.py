@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from bench import catalog, manifest_load, pipelines, sources, start_up
+from bench import catalog, compaction, manifest_load, pipelines, sources, start_up
 from bench.measure import Measured, show
 
 BENCHMARKS = {
@@ -13,6 +13,7 @@ BENCHMARKS = {
     "catalog": catalog.run,
     "sources": sources.run,
     "pipelines": pipelines.run,
+    "compaction": compaction.run,
 }
 
 

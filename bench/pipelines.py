@@ -114,7 +114,7 @@ window = "{window}s"
 def run() -> list[Measured]:
     with tempfile.TemporaryDirectory(prefix="hakiri-bench-") as folder:
         root = Path(folder)
-        with _spark(root) as spark:
+        with spark_of(root) as spark:
             figures = [*_small_chunks(spark, root), *_many_rows(spark, root)]
         return [*figures, *_nothing_to_do(root)]
 
@@ -234,7 +234,7 @@ class _Unwatched:
 
 
 @contextmanager
-def _spark(root: Path) -> Iterator[Any]:
+def spark_of(root: Path) -> Iterator[Any]:
     home = EngineHome(runtime=root / "runtime", cache=root / "cache")
     engine = Engine(
         config=EngineConfig(master="local[2]", heap_mib=2048, archive=False),
