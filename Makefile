@@ -5,6 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.hakiri-setup
 
+# Compiled modules are kept, whatever the shell says: the tests start some thousand Pythons.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: help setup demo test test-fast nightly check bench format schemas clean
 .DEFAULT_GOAL := help
 
@@ -37,10 +40,10 @@ check: $(STAMP)  ## Format, lint, types, and the architecture
 	@$(BIN)/pytest -q tests/architecture
 
 test: $(STAMP)  ## All tests: fast ones first, then the proofs of the catalog, Spark, and real clusters
-	@$(BIN)/pytest -q
+	@$(BIN)/pytest -q -n auto
 
 test-fast: $(STAMP)  ## Only the fast tests
-	@$(BIN)/pytest -q -m "not proof and not spark and not cluster"
+	@$(BIN)/pytest -q -n auto -m "not proof and not spark and not cluster"
 
 nightly: $(STAMP)  ## Crashes only, ten times as many, and every step of a run with every kind of cursor
 	@HAKIRI_CRASH_TRIES=20000 $(BIN)/pytest -q tests/pipelines/crashes tests/pipelines/crashes/nightly_steps.py

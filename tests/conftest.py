@@ -11,14 +11,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
+from tests.support.memory_disk import memory_disk
+from tests.support.workers import (  # noqa: F401 - hooks
+    pytest_collection_finish,
+    pytest_collection_modifyitems,
+    pytest_configure_node,
+    pytest_runtest_setup,
+    pytest_xdist_auto_num_workers,
+    pytest_xdist_make_scheduler,
+)
 
 from hakiri.core.clock import SystemClock
 from hakiri.engine import Engine, EngineConfig, EngineHome, session, stop_servers
 
 if TYPE_CHECKING:
     from tests.support.postgres import PostgresServer
-
-COSTS = ("cluster", "spark", "proof")
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and every process they start
 # would inherit that. Some of those are sent one.
@@ -32,6 +40,15 @@ def _end_in_silence() -> None:
 
 atexit.register(_end_in_silence)
 
+# How long an example takes says nothing where other programs run.
+settings.register_profile(
+    "busy", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("busy")
+
+if disk := memory_disk():
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(disk))  # where `tmp_path` is
+
 
 class Unwatched:
     """A watcher for tests that look at results only."""
@@ -39,11 +56,6 @@ class Unwatched:
     def starting(self) -> None: ...
     def ready(self, record: object, *, was_started: bool) -> None: ...
     def progress(self, look: object) -> None: ...
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Fast tests first, so that a mistake shows in seconds; Spark processes of their own last."""
-    items.sort(key=lambda item: [item.get_closest_marker(mark) is not None for mark in COSTS])
 
 
 def small_engine(home: EngineHome, **config: object) -> Engine:

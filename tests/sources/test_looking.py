@@ -9,6 +9,7 @@ from tests.support.own_connectors import connector_text, project_with
 
 from hakiri.core.clock import SystemClock
 from hakiri.manifest import load_project
+from hakiri.sources.errors import BadRecord
 from hakiri.sources.looking import check_pipelines, look_at_tables, take_sample
 from hakiri.sources.opening import open_connector
 
@@ -126,3 +127,25 @@ def test_an_interrupt_in_a_check_ends_them_all(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         check_pipelines(project.pipelines, project, {}, CLOCK, on_answer=lambda _: None)
+
+
+@pytest.mark.parametrize(("key", "names"), [("", None), (', on_bad_row = "quarantine"', ["Ada", "Cy"])])
+def test_a_sample_goes_on_without_the_rows_that_a_run_would_set_aside(
+    tmp_path: Path, key: str, names: list[str] | None
+) -> None:
+    (tmp_path / "a.csv").write_text("name,n\nAda,1\nBo,much\nCy,3\n")
+    (tmp_path / "hakiri.toml").write_text(
+        '[project]\nname = "shop"\n\n[[pipeline]]\nid = "p"\n'
+        'source = { connector = "files", config = { path = "*.csv", columns = { n = "int" } } }\n'
+        f'tables = [{{ name = "people"{key} }}]\n'
+    )
+    project = load_project(tmp_path)
+    spec = project.pipeline("p")
+
+    with open_connector(spec, project, {}, CLOCK) as connector:
+        if names is None:
+            with pytest.raises(BadRecord):
+                take_sample(connector, spec, None, rows=5)
+        else:
+            sample = take_sample(connector, spec, "people", rows=5)
+            assert [row[0] for row in sample.rows] == names

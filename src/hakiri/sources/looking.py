@@ -71,7 +71,12 @@ def take_sample(connector: Connector, spec: PipelineSpec, name: str | None, *, r
     Raises PermanentFailure if the source has no such table.
     """
     table = _found(connector, _names(spec, name))
-    read = Read(table=table.name, schema=table.schema if table.is_open else None, limit=rows)
+    read = Read(
+        table=table.name,
+        schema=table.schema if table.is_open else None,
+        limit=rows,
+        sets_aside=_sets_aside(spec, name),
+    )
     taken: list[tuple[Any, ...]] = []
     with ExitStack() as stack:
         reading = connector.open(read)
@@ -145,6 +150,14 @@ def _names(spec: PipelineSpec, name: str | None) -> list[str]:
         if name in (table.name, table.as_, spec.store_name(table)):
             return list(names_at_source(spec, table))
     return [name]
+
+
+def _sets_aside(spec: PipelineSpec, name: str | None) -> bool:
+    """Whether a run would go on without the rows that do not fit."""
+    if name is None:
+        return spec.tables[0].on_bad_row == "quarantine"
+    known = [table for table in spec.tables if name in (table.name, table.as_, spec.store_name(table))]
+    return any(table.on_bad_row == "quarantine" for table in known)
 
 
 def _found(connector: Connector, names: Sequence[str]) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 from collections import Counter
 from pathlib import Path
@@ -19,6 +20,7 @@ from hakiri.sources.contract import Extent, Read
 from hakiri.sources.errors import BadRecord, PermanentFailure, SchemaIncompatible, UnreadableFile
 from hakiri.sources.files import csv_files
 from hakiri.sources.files.csv_values import ColumnSketch
+from hakiri.sources.files.streams import NO_CHARACTER, TextBytes
 from hakiri.sources.json_rows import type_text
 
 
@@ -225,6 +227,26 @@ def test_a_record_that_cannot_be_read_is_told_with_its_line_by_whoever_reads_it(
     remedy = ", say in `encoding` how the file is written" if "which is not" in problem else ""
     assert refused.value.hint == f'mend the row{remedy}, or set `on_bad_row = "quarantine"` for the table'
     assert refused.value.places == (Place("b.csv", line),)
+
+
+@given(st.binary(max_size=40) | st.text(max_size=20).map(str.encode), st.integers(1, 7))
+@settings(deadline=None, max_examples=300)
+def test_bytes_are_given_as_they_are_unless_they_are_no_text_wherever_they_are_cut(
+    content: bytes, size: int
+) -> None:
+    text = TextBytes(io.BytesIO(content), encoding="utf-8", is_replaced=False)
+    given_bytes, piece = b"", bytearray(size)
+    while count := text.readinto(piece):
+        given_bytes += piece[:count]
+
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        assert text.has_marks
+        assert given_bytes.decode().replace(NO_CHARACTER, "") == content.decode(errors="ignore")
+    else:
+        assert given_bytes == content
+        assert text.has_marks == (NO_CHARACTER.encode() in content)
 
 
 def test_a_packed_file_that_is_cut_off_is_refused(tmp_path: Path) -> None:

@@ -264,7 +264,7 @@ class TableJob:
         connector = cast("NativeConnector", self.source.connector)
         with self.native_lock:
             cursor = connector.cursor_after(assignment.read)
-            reads = connector.pieces(assignment.read)
+            reads = connector.pieces(assignment.read, is_one=self.is_one_file)
         if self._is_touched:
             outcomes, reports = self._read_and_written(reads, sinks, sinks.part_of_only)
             parts = [_with_aside(outcome, []) for outcome in outcomes]

@@ -70,11 +70,14 @@ class AttemptSinks:
         return self(0, number)
 
     def hides(self, column: str | None) -> bool:
-        """Whether nothing may be shown of a column of the source.
+        """Whether nothing may be shown of a column of the source, or of what is inside of one.
 
         Columns are redacted by their names in the store: nobody knows what they were before a transform.
         """
-        return column in self.redacted or (self.has_transform and bool(self.redacted))
+        if self.has_transform or column is None:
+            return bool(self.redacted)
+        path = column.replace("\\", "")  # which stands in a path before a dot that belongs to a name
+        return any(path == name or path.startswith((f"{name}.", f"{name}[")) for name in self.redacted)
 
 
 class AttemptSink:

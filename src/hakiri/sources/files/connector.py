@@ -140,7 +140,7 @@ class FilesConnector(NativeConnector):
         self._planned = (read, selection)
         return selection.cursor(selection.files)
 
-    def pieces(self, read: Read) -> Sequence[Read]:
+    def pieces(self, read: Read, *, is_one: bool = False) -> Sequence[Read]:
         """The files that were planned in lots of about the same size, each read for itself."""
         planned = self._planned
         selection = planned[1] if planned is not None and planned[0] == read else self._select(read)
@@ -148,7 +148,7 @@ class FilesConnector(NativeConnector):
         lots: list[list[str]] = []
         room = 0
         for file in selection.files:
-            if room <= 0:
+            if not lots or (room <= 0 and not is_one):
                 lots.append([])
                 room = enough
             lots[-1].append(file.name)

@@ -124,8 +124,11 @@ class Sieve:
         return _without(pa.RecordBatch.from_arrays(columns, schema=self.schema), rejects), rejects
 
     def _reject(self, texts: pa.RecordBatch, row: int, number: int, problem: str) -> Reject:
-        fields = {name: texts.column(place)[row].as_py() for place, name in enumerate(self.layout.columns)}
-        column = self.layout.columns[number]
+        # By the names that the table has, whatever case of letters this file has them in.
+        names = {field.name.casefold(): field.name for field in self.schema}
+        columns = [names[name.casefold()] for name in self.layout.columns]
+        fields = {name: texts.column(place)[row].as_py() for place, name in enumerate(columns)}
+        column = columns[number]
         return Reject(
             problem=problem, row=row_text({FILE: self.file, **fields}), column=column, value=fields[column]
         )
