@@ -118,7 +118,7 @@ def test_expectations_are_of_the_rows_that_fit(lab: Lab, kind: str) -> None:
         lab.write(manifest(source, QUARANTINE, expect)).applied()
 
     assert lab.query("SELECT id FROM orders ORDER BY id") == [(1,), (2,), (4,)]
-    assert sorted(reason for reason, _ in aside(lab)) == [WORD, "expected `amount` at most 4"]
+    assert sorted(reason for reason, _ in aside(lab)) == [WORD, "expected `amount` of at most 4"]
     assert counts(lab) == {"read": 5, "written": 3, "quarantined": 2, "filtered": 0}
 
 
@@ -175,7 +175,7 @@ def test_a_broken_line_of_json_is_set_aside_as_it_stands(lab: Lab, body: str | N
     lab.applied()
 
     assert lab.query("SELECT id FROM orders ORDER BY id") == [(1,), (2,)]
-    assert sorted(row["_line"] for _, row in aside(lab)) == ['{"id": "\ufffd"}', '{"id":']
+    assert sorted(row["_line"] for _, row in aside(lab)) == ['{"id":', '{"id": "\ufffd"}']
     assert counts(lab) == {"read": 4, "written": 2, "quarantined": 2, "filtered": 0}
 
 
