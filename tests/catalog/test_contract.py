@@ -70,6 +70,8 @@ def test_time_is_an_argument_of_every_write_that_keeps_it() -> None:
         "tally",
         "latest",
         "current",
+        "current_id",
+        "frontier",
         "log",
         "log_of_pipeline",
         "parents",

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.proof
 
 READS = {
+    "current_id",
+    "frontier",
     *("all", "children", "current", "due", "epoch", "files", "find", "get", "latest", "log"),
     *("log_of_pipeline", "page", "parents", "revision", "sidecars", "spec", "tally", "was_delivered"),
     *("abandoned", "all_applied", "applied", "is_planned", "landed", "recent", "version"),

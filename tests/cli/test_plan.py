@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -45,6 +46,8 @@ max_parallel_chunks = 16
 @pytest.fixture
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
     stop_the_clock(monkeypatch)
+    # On a busy machine any plan takes longer than a second, and would say that it is asking.
+    monkeypatch.setattr("hakiri.cli.progress.SHOWN_AFTER_SECONDS", 60.0)
     return Shop.make(tmp_path)
 
 
@@ -642,14 +645,19 @@ def test_a_plan_needs_no_spark_and_about_a_second(tmp_path: Path) -> None:
     probe = f"{code}; print(sorted(set({HEAVY!r}) & set(sys.modules)))"
 
     def seconds() -> float:
-        began = time.perf_counter()
+        began = _used_by_children()
         done = subprocess.run(
             [sys.executable, "-c", probe], cwd=tmp_path, capture_output=True, text=True, check=True
         )
         assert done.stdout.splitlines()[-1] == "[]"
-        return time.perf_counter() - began
+        return _used_by_children() - began
 
-    assert min(seconds() for _ in range(3)) < 2.0  # the best of three: other programs run here too
+    assert min(seconds() for _ in range(3)) < 2.0  # of processors: other programs run here too
+
+
+def _used_by_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def test_the_plan_of_a_hundred_pipelines_takes_seconds(tmp_path: Path) -> None:

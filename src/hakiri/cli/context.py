@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hakiri.core.ids import TableName
 
 cli = group_door(
-    "Look after the store: fold runs into snapshots, and delete what nobody reads any more.",
+    "Compact the tables of the store, and collect its garbage.",
     epilog=examples("hakiri context compact", "hakiri context gc --dry-run"),
 )
 
