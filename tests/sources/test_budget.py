@@ -76,7 +76,7 @@ def test_threads_share_one_budget_and_use_nearly_all_of_it() -> None:
         assert budget.waited_seconds > 0
         return clock.monotonic() - start
 
-    # 140 calls are 7 windows; the first of them starts at once. Other programs do not disturb all three tries.
+    # 140 calls are 7 windows; the first of them starts at once. Others do not disturb all three tries.
     assert any(seconds() < 6 * 0.25 / 0.9 for _ in range(3))
 
 
