@@ -86,7 +86,8 @@ class Worker:
             nonlocal is_stopped
             if step is self.stops_at and not is_stopped:
                 is_stopped = True
-                os.kill(os.getpid(), signal.SIGSTOP)
+                # To this very thread, which then goes no step further; another one would take its time.
+                signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
 
         lab = Lab(root=self.root, spark=None, catalog_url=self.catalog_url)
         with Sessions(lambda: joined(self.server)) as sessions:
