@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -16,6 +15,7 @@ import pytest
 from tests.cli.test_schemas import validate
 from tests.pipelines.operations.scenes import NOW, T0, stop_the_clock, window
 from tests.support.counted import CountedSource, manifest, moments
+from tests.support.effort import effort_of
 from tests.support.past import Shop, pipeline
 from tests.support.terminal import terminal
 
@@ -644,20 +644,13 @@ def test_a_plan_needs_no_spark_and_about_a_second(tmp_path: Path) -> None:
     code = "from hakiri.cli import main; import sys; assert main(['plan']) == 0"
     probe = f"{code}; print(sorted(set({HEAVY!r}) & set(sys.modules)))"
 
-    def seconds() -> float:
-        began = _used_by_children()
+    def plan() -> None:
         done = subprocess.run(
             [sys.executable, "-c", probe], cwd=tmp_path, capture_output=True, text=True, check=True
         )
         assert done.stdout.splitlines()[-1] == "[]"
-        return _used_by_children() - began
 
-    assert min(seconds() for _ in range(3)) < 2.0  # of processors: other programs run here too
-
-
-def _used_by_children() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    assert min(effort_of(plan).cpu_seconds for _ in range(3)) < 2.0
 
 
 def test_the_plan_of_a_hundred_pipelines_takes_seconds(tmp_path: Path) -> None:
