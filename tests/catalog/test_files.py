@@ -274,7 +274,7 @@ def test_a_hundred_thousand_files_are_noted_in_seconds_and_the_newest_found_at_o
     for work in (
         lambda: files.note(scanned, ["raw"], T0),
         lambda: files.note(rescanned, ["raw"], T0 + MINUTE),
-        lambda: [files.find(newest) for _ in range(10)],
+        *(3 * [lambda: [files.find(newest) for _ in range(10)]]),
     ):
         began = time.perf_counter()
         work()
@@ -283,4 +283,4 @@ def test_a_hundred_thousand_files_are_noted_in_seconds_and_the_newest_found_at_o
     assert len(files.find(newest)) == 10
     assert seconds[0] < 30, "a few seconds, on a machine that has nothing else to do"
     assert seconds[1] < 30, "a few seconds, on a machine that has nothing else to do"
-    assert seconds[2] < 5, "ten times, each in milliseconds on a machine that has nothing else to do"
+    assert min(seconds[2:]) < 1, "ten times, each in milliseconds"

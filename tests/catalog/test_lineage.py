@@ -102,15 +102,21 @@ def test_what_a_database_cannot_keep_is_refused_before_anything_is_added(
 
 def test_ten_thousand_edges_take_well_under_a_second(database: Database) -> None:
     lineage = SqlLineage(database)
-    edges = [edge(child=f"c{n % 100}", parent=f"p{n}", reason="compacted") for n in range(EDGES_A_STATEMENT)]
 
-    began = time.perf_counter()
-    assert lineage.add(edges) == len(edges)
-    assert lineage.add(edges) == 0
-    seconds = time.perf_counter() - began
+    def seconds(attempt: str) -> float:
+        edges = [
+            edge(child=f"{attempt}{n % 100}", parent=f"p{n}", reason="compacted")
+            for n in range(EDGES_A_STATEMENT)
+        ]
+        began = time.perf_counter()
+        assert lineage.add(edges) == len(edges)
+        assert lineage.add(edges) == 0
+        return time.perf_counter() - began
+
+    best = min(seconds(attempt) for attempt in "cde")  # other programs run here too
 
     assert len(lineage.parents(RunId("c7"))) == 100
-    assert seconds < 10, "two calls, each well under a second on a machine that has nothing else to do"
+    assert best < 2, "two calls, each well under a second"
 
 
 def test_more_edges_than_go_into_one_statement_are_all_added(database: Database) -> None:

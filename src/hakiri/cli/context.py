@@ -51,20 +51,19 @@ def compact(
     from hakiri.cli.runtime import open_place
     from hakiri.compaction.layouts import layout_of_table
     from hakiri.compaction.runs import CompactionRun
-    from hakiri.core.ids import RunId, fresh_entropy, new_uuid7
+    from hakiri.pipelines.runtime.ground import fresh_run
 
     app = app_of(ctx)
     with open_place(app, only=None) as place, _compactor(app, place) as compactor:
         done: list[CompactedTable] = []
         for name in _tables(place, table):
-            run = RunId(f"run-{new_uuid7(app.clock.now(), fresh_entropy())}")
             began = app.clock.monotonic()
             folded = CompactionRun(
                 compactor=compactor,
                 table=name,
                 laid_out=layout_of_table(place.project, name, app.clock.now()),
                 is_full=is_full,
-            ).work(run)
+            ).work(fresh_run(app.clock))
             done.append(_report(name, folded, app.clock.monotonic() - began))
             if not as_json:
                 app.console.print(_line(done[-1]))
@@ -124,20 +123,17 @@ def gc(
 @contextmanager
 def _compactor(app: App, place: Place) -> Iterator[Compactor]:
     """What compacts on Spark, which is started when there is something to fold."""
-    from hakiri.cli.progress import SparkDisplay
     from hakiri.cli.runtime import node_of
-    from hakiri.cli.spark import engine_of
+    from hakiri.cli.spark import spark_of
     from hakiri.compaction.compacting import Compactor
     from hakiri.compaction.runner import SparkTasks
-    from hakiri.engine import session
     from hakiri.store.publishing import Publisher
 
-    display = SparkDisplay(app.console)
     publisher = Publisher(place.layout, place.catalog)
     with ExitStack() as stack:
-        stack.callback(display.close)
-        engine = engine_of(app, place.settings)
-        tasks = SparkTasks(lambda: stack.enter_context(session(engine, display, project=place.project.root)))
+        tasks = SparkTasks(
+            lambda: stack.enter_context(spark_of(app, place.settings, project=place.project.root))
+        )
         yield Compactor(
             catalog=place.catalog,
             layout=place.layout,

@@ -51,9 +51,11 @@ class Collector:
         A rehearsal changes nothing. A file that a reader reads stays, whatever it was named for.
         """
         now = self.clock.now()
+        due = list(self._named(until=now))
+        read = {table: self._read_files(table) for table in {file.table for file in due}}
         deleted, in_use, size = [], [], 0
-        for file in self._named(until=now):
-            if file.path in self._read_files(file.table):
+        for file in due:
+            if file.path in read[file.table]:
                 in_use.append(file.path)
             else:
                 deleted.append(file)

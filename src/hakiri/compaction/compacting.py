@@ -30,7 +30,7 @@ from hakiri.store.manifests import FILE_NAME
 from hakiri.store.rows import HIDDEN_FIELDS, INGESTED_AT
 from hakiri.store.schemas import fingerprint, schema_from
 from hakiri.store.snapshots import SnapshotFile, SnapshotManifest
-from hakiri.store.state import Contents, LandedChunks, contents
+from hakiri.store.state import LandedChunks, contents
 
 _EXCHANGE = "_exchange"
 _TRIES = 5
@@ -44,6 +44,15 @@ class TableLayout:
     partitioning: Partitioning | None = None
     blooms: tuple[str, ...] = ()
     retain: timedelta = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """What a compaction will fold, and how many chunks have to wait for the next one."""
+
+    schema: TableSchema
+    selection: Selection
+    waiting: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,40 +87,38 @@ class Compactor:
         Whatever others do meanwhile, the table has the same rows before and after. Raises TableMoved when
         somebody else made another snapshot first, and then nothing is changed; the errors of its tasks.
         """
+        chosen = self.choose(table, is_full=is_full)
+        return None if chosen is None else self.make(chosen, run, laid_out)
+
+    def choose(self, table: TableName, *, is_full: bool = False) -> Chosen | None:
+        """What there is to fold; None if there is nothing, or no such table."""
         schema = self.catalog.schemas.current(table)
         if schema is None:
             return None
-        found, selection = self._selected(schema)
-        if selection.is_empty and not (is_full and selection.base is not None):
+        # In this order: what is below the frontier has landed by the time that we look at what landed.
+        frontier = self.catalog.snapshots.frontier(table)
+        _, landed, base = LandedChunks(self.catalog).read(table)
+        has_key = bool(schema.primary_key)
+        found = contents(landed, base, has_key=has_key)
+        selection = select(found, frontier, has_key=has_key)
+        if selection.is_empty and not (is_full and base is not None):
             return None
         self.reached(Step.INPUTS_SELECTED)
         waiting = len(found.chunks) - len(selection.folded)
-        return self._made(schema, run, laid_out, selection, waiting)
+        return Chosen(schema=schema, selection=selection, waiting=waiting)
 
-    def has_work(self, table: TableName) -> bool:
-        """Whether there is anything to fold that is not folded yet."""
-        schema = self.catalog.schemas.current(table)
-        return schema is not None and not self._selected(schema)[1].is_empty
-
-    def _selected(self, schema: TableSchema) -> tuple[Contents, Selection]:
-        # In this order: what is below the frontier has landed by the time that we look at what landed.
-        frontier = self.catalog.snapshots.frontier(schema.table)
-        _, landed, base = LandedChunks(self.catalog).read(schema.table)
-        has_key = bool(schema.primary_key)
-        found = contents(landed, base, has_key=has_key)
-        return found, select(found, frontier, has_key=has_key)
-
-    def _made(
-        self, schema: TableSchema, run: RunId, laid_out: TableLayout, selection: Selection, waiting: int
-    ) -> Compacted:
+    def make(self, chosen: Chosen, run: RunId, laid_out: TableLayout) -> Compacted:
+        """Fold what was chosen. Raises as `compact` does."""
+        schema, selection = chosen.schema, chosen.selection
         table, began = schema.table, self.clock.now()
+        inputs = input_files(selection, self.layout)
         snapshot = SnapshotId(f"{began:%Y-%m-%dT%H-%M-%SZ}-{self.node}-{run[-8:]}")
         staging = self.layout.staging_folder(table, snapshot)
         recipe = self._recipe(schema, laid_out)
         try:
             folded = Fold(
                 recipe=recipe,
-                inputs=input_files(selection, self.layout),
+                inputs=inputs,
                 target=staging,
                 exchange=staging / _EXCHANGE,
                 run=self.run_tasks,
@@ -132,8 +139,8 @@ class Compactor:
             raise
         self.publish(table)
         self.reached(Step.PUBLISHED)
-        size = sum(file.bytes for file in input_files(selection, self.layout))
-        return Compacted(manifest=manifest, runs=selection.runs, bytes_read=size, waiting=waiting)
+        size = sum(file.bytes for file in inputs)
+        return Compacted(manifest=manifest, runs=selection.runs, bytes_read=size, waiting=chosen.waiting)
 
     def _is_moved(self, table: TableName, selection: Selection) -> bool:
         base = None if selection.base is None else selection.base.snapshot
@@ -197,7 +204,6 @@ class Compactor:
         staging.mkdir(parents=True, exist_ok=True)
         replace_file(self.files, staging / FILE_NAME, replace(manifest, partial=True).text().encode())
         self.reached(Step.STAGED)
-        self.reached(Step.SIDECARS_BUILT)
         replace_file(self.files, staging / FILE_NAME, manifest.text().encode())
         self.reached(Step.MANIFEST_FINAL)
 
@@ -209,7 +215,6 @@ class Compactor:
                 break
             self.files.sync_folder(folder)
         self.reached(Step.DATA_RENAMED)
-        self.reached(Step.SIDECARS_RENAMED)
 
     def _committed(
         self, schema: TableSchema, manifest: SnapshotManifest, selection: Selection, laid_out: TableLayout

@@ -35,12 +35,13 @@ class CompactionRun:
         """
         compactor = self.compactor
         catalog, clock = compactor.catalog, compactor.clock
-        if not self.is_full and not compactor.has_work(self.table):
+        chosen = compactor.choose(self.table, is_full=self.is_full)
+        if chosen is None:
             return None
         catalog.pipelines.declare(queue_of(self.table), CursorKind.MONOTONIC, clock.now())
         catalog.runs.start(run, queue_of(self.table), compactor.node, clock.now(), ttl=_LEASE)
         try:
-            done = compactor.compact(self.table, run, self.laid_out, is_full=self.is_full)
+            done = compactor.make(chosen, run, self.laid_out)
         except BaseException as error:
             code, text = (error.code, str(error)) if isinstance(error, HakiriError) else (None, None)
             failed = RunOutcome(
@@ -50,8 +51,8 @@ class CompactionRun:
             raise
         outcome = RunOutcome(
             status=RunStatus.SUCCESS,
-            rows=0 if done is None else done.manifest.rows,
-            bytes=0 if done is None else done.manifest.bytes,
+            rows=done.manifest.rows,
+            bytes=done.manifest.bytes,
         )
         catalog.runs.end(run, outcome, clock.now())
         return done

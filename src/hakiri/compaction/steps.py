@@ -15,10 +15,8 @@ class Step(StrEnum):
     SETTLED = "newest rows found"
     FOLDED = "files written"
     STAGED = "partial manifest written"
-    SIDECARS_BUILT = "sidecars built"
     MANIFEST_FINAL = "manifest final"
     DATA_RENAMED = "data renamed"
-    SIDECARS_RENAMED = "sidecars renamed"
     COMMITTED = "snapshot committed"
     PUBLISHED = "views written"
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from hakiri.store.duck_sql import literal, quoted
 from hakiri.store.errors import ViewNotMade
 from hakiri.store.files import Files, replace
 from hakiri.store.layout import StoreLayout
+from hakiri.store.names import literal, quoted
 
 if TYPE_CHECKING:
     import duckdb

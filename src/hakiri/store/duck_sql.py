@@ -9,6 +9,7 @@ from types import MappingProxyType
 import pyarrow as pa
 
 from hakiri.store.descent import Node
+from hakiri.store.names import literal, quoted
 from hakiri.store.row_json import is_text_in_json
 from hakiri.store.texts import is_any
 
@@ -31,16 +32,6 @@ _TYPES: Mapping[pa.DataType, str] = MappingProxyType(
         pa.duration("us"): "BIGINT",
     }
 )
-
-
-def quoted(name: str) -> str:
-    """A name as an identifier, whatever is in it."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """A text as a value."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def parquet_files(paths: Iterable[str]) -> str:

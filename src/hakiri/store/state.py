@@ -56,13 +56,14 @@ class LandedChunks:
         return revision, landed, snapshot
 
     def _snapshot(self, table: TableName) -> SnapshotManifest | None:
-        current = self._catalog.snapshots.current(table)
-        if current is None:
+        known, current = self._snapshots.get(table), self._catalog.snapshots.current_id(table)
+        if current is None or (known is not None and known.snapshot == current):
+            return None if current is None else known
+        row = self._catalog.snapshots.get(current)
+        if row is None:
             return None
-        known = self._snapshots.get(table)
-        if known is None or known.snapshot != current.snapshot:
-            known = self._snapshots[table] = SnapshotManifest.parse(current.manifest)
-        return known
+        self._snapshots[table] = SnapshotManifest.parse(row.manifest)
+        return self._snapshots[table]
 
     def _read(self, table: TableName, page: int) -> list[Landed]:
         before = self._known.get(table, {})

@@ -11,8 +11,9 @@ import pyarrow as pa
 
 from hakiri.core.ids import SnapshotId
 from hakiri.store.descent import Node, descent
-from hakiri.store.duck_sql import column_of, column_type, literal, parquet_files, quoted
+from hakiri.store.duck_sql import column_of, column_type, parquet_files
 from hakiri.store.errors import UnknownSchemaVersion
+from hakiri.store.names import literal, quoted
 from hakiri.store.rows import OP, POSITION, QUARANTINE_FIELDS, SEQ, Op
 from hakiri.store.schemas import fingerprint
 

@@ -10,8 +10,8 @@ from hakiri.core.ids import TableName
 from hakiri.pipelines.evolution.errors import KeyImpossible
 from hakiri.pipelines.evolution.forms import type_text
 from hakiri.pipelines.evolution.shapes import TableShape
-from hakiri.store.duck_sql import quoted
 from hakiri.store.layout import StoreLayout
+from hakiri.store.names import quoted
 from hakiri.store.reading import open_reader
 
 

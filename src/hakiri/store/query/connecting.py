@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hakiri.store.layout import StoreLayout
-from hakiri.store.query.names import literal, quoted
+from hakiri.store.names import literal, quoted
 
 if TYPE_CHECKING:
     import duckdb

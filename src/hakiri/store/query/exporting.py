@@ -10,9 +10,9 @@ from threading import Thread
 from types import TracebackType
 from typing import Self
 
+from hakiri.store.names import literal
 from hakiri.store.query.errors import NotAQuery, WritesIntoStore
 from hakiri.store.query.guarding import is_inside
-from hakiri.store.query.names import literal
 from hakiri.store.query.session import Answer, Session, Statement
 from hakiri.store.query.values import Form
 

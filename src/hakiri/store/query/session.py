@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from hakiri.store.names import quoted
 from hakiri.store.query.connecting import StoreState, attach_anew, connect, tables_on
 from hakiri.store.query.errors import WritesIntoStore
 from hakiri.store.query.failures import in_our_words
 from hakiri.store.query.guarding import written_into
-from hakiri.store.query.names import quoted
 from hakiri.store.query.values import Column, Form, select_list
 
 if TYPE_CHECKING:

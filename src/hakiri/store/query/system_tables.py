@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from hakiri.core.ids import TableName
+from hakiri.store.names import quoted
 from hakiri.store.query.connecting import STORE
-from hakiri.store.query.names import quoted
 
 if TYPE_CHECKING:
     import duckdb
