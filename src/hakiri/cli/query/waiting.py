@@ -42,13 +42,14 @@ class Watch:
 
         thread = Thread(target=do, daemon=True)
         begun = self._clock.monotonic()
-        thread.start()
         try:
+            thread.start()
             while not is_over.wait(TICK_SECONDS):
                 self._move(self._clock.monotonic() - begun)
         except BaseException:
-            self._session.interrupt()
-            is_over.wait()  # a second Ctrl-C ends the waiting
+            if not thread.is_alive():
+                is_over.wait(TICK_SECONDS)  # it may be about to begin
+            self._session.interrupt_until_over(thread)  # a second Ctrl-C ends the waiting
             raise
         finally:
             self._close()

@@ -60,7 +60,11 @@ class CsvStream:
             self._session.columns(self._statement)  # a wrong statement is told before anything is written
             self._source, sink = os.pipe()
             self._thread = Thread(target=self._copy, args=(sink,), daemon=True)
-            self._thread.start()
+            try:
+                self._thread.start()
+            except BaseException:
+                self._session.interrupt_until_over(self._thread)  # nobody leaves what was never entered
+                raise
         else:
             self._answer = self._session.ask(self._statement, Form.EYES)
         return self
@@ -70,9 +74,9 @@ class CsvStream:
     ) -> None:
         if self._thread is None:
             return
-        if kind is not None:
-            self._session.interrupt()
         os.close(self._source)  # a writer that nobody reads any more gives up
+        if kind is not None:
+            self._session.interrupt_until_over(self._thread)
         self._thread.join()
 
     def read(self) -> bytes:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Thread
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -83,6 +84,8 @@ class Answer:
 
 
 _FEW_ROWS = 2048
+_TOLD_AGAIN_SECONDS = 0.05
+_STOPPED = "Query interrupted"  # what DuckDB says in the thread that Ctrl-C comes to
 
 
 class Session:
@@ -198,6 +201,12 @@ class Session:
         """Have the running statement end soon."""
         self.connection.interrupt()
 
+    def interrupt_until_over(self, thread: Thread) -> None:
+        """Have a thread of this session end soon. DuckDB does not hear it between statements."""
+        while thread.is_alive():
+            self.interrupt()
+            thread.join(_TOLD_AGAIN_SECONDS)
+
     def refresh(self) -> bool:
         """Show the newest views if others were published since; not within a transaction."""
         newest = self._state.published
@@ -232,6 +241,10 @@ class Session:
             yield
         except duckdb.InterruptException as error:
             raise KeyboardInterrupt from error
+        except RuntimeError as error:
+            if str(error) == _STOPPED:
+                raise KeyboardInterrupt from error
+            raise
         except duckdb.Error as error:
             raise in_our_words(
                 error,
