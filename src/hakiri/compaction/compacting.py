@@ -143,8 +143,8 @@ class Compactor:
         return Compacted(manifest=manifest, runs=selection.runs, bytes_read=size, waiting=chosen.waiting)
 
     def _is_moved(self, table: TableName, selection: Selection) -> bool:
-        base = None if selection.base is None else selection.base.snapshot
-        return self.catalog.snapshots.current_id(table) != base
+        before = None if selection.current is None else selection.current.snapshot
+        return self.catalog.snapshots.current_id(table) != before
 
     def _recipe(self, schema: TableSchema, laid_out: TableLayout) -> Recipe:
         log = self.catalog.schemas.log(schema.table)
@@ -177,7 +177,7 @@ class Compactor:
             run=run,
             node=self.node,
             created_at=self.clock.now(),
-            base=None if selection.base is None else selection.base.snapshot,
+            base=None if selection.current is None else selection.current.snapshot,
             schema_version=schema.version,
             schema_fingerprint=fingerprint(schema_from(schema.arrow_schema)),
             primary_key=schema.primary_key,

@@ -16,13 +16,14 @@ from hakiri.store.visible import Landed, replaced, under_way
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """The part of a table's chunks that goes into the next snapshot.
+    """The part of a table's chunks that goes into the next snapshot, which takes the place of `current`.
 
     `folded` are read from their own files, and `base` from its snapshot, but for the claims `excluded`. What
     was `replaced` goes nowhere. `held`, `left_out` and `frontier` are for the manifest.
     """
 
     frontier: int
+    current: SnapshotManifest | None
     base: SnapshotManifest | None
     folded: tuple[Landed, ...]
     excluded: tuple[int, ...]
@@ -60,6 +61,7 @@ def select(found: Contents, frontier: int, *, has_key: bool) -> Selection:
         held = ((was_held | quiet) - {*found.excluded} - lost) | {one.seq for one in folded}
     return Selection(
         frontier=frontier,
+        current=found.snapshot,
         base=found.snapshot,
         folded=folded,
         excluded=found.excluded,
@@ -104,12 +106,11 @@ def dropped_files(selection: Selection, layout: StoreLayout, kept: Iterable[str]
     and rows in quarantine stay.
     """
     dropped = [file.path for one in (*selection.folded, *selection.replaced) for file in one.files]
-    if selection.base is not None:
-        data = layout.relative(layout.data_folder(selection.base.table))
+    if selection.current is not None:
+        data = layout.relative(layout.data_folder(selection.current.table))
         again = {*kept}
-        dropped += [f"{data}/{file.path}" for file in selection.base.files if file.path not in again]
-        if not again:
-            dropped.append(f"{data}/{snapshot_name(selection.base.snapshot)}/{FILE_NAME}")
+        dropped += [f"{data}/{file.path}" for file in selection.current.files if file.path not in again]
+        dropped.append(f"{data}/{snapshot_name(selection.current.snapshot)}/{FILE_NAME}")
     return tuple(dropped)
 
 

@@ -1,0 +1,18 @@
+"""`hakiri context`: looking after the store."""
+
+from __future__ import annotations
+
+from hakiri.cli.context.compact import compact
+from hakiri.cli.context.gc import gc
+from hakiri.cli.frame import examples, group_door
+
+cli = group_door(
+    "Compact the tables of the store, and collect its garbage.",
+    epilog=examples("hakiri context compact", "hakiri context gc --dry-run"),
+)
+
+cli.command(
+    "compact",
+    epilog=examples("hakiri context compact", "hakiri context compact github_issues --full"),
+)(compact)
+cli.command("gc", epilog=examples("hakiri context gc --dry-run", "hakiri context gc"))(gc)
