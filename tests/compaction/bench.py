@@ -10,10 +10,11 @@ from typing import Any
 import pyarrow as pa
 from tests.store.workshop import NODE, ORDERS, T0, Workshop
 
-from hakiri.compaction.compacting import Compacted, Compactor, TableLayout
+from hakiri.compaction.compacting import Compacted, Compactor
 from hakiri.compaction.folding import BYTES_A_RANGE
+from hakiri.compaction.recipes import TableLayout
 from hakiri.compaction.steps import Step, unwatched
-from hakiri.compaction.tasks import Report, Task
+from hakiri.compaction.tasks import Report, RunTasks, Task
 from hakiri.core.clock import FixedClock
 from hakiri.core.ids import RunId, TableName
 from hakiri.store.snapshots import SnapshotManifest
@@ -44,7 +45,8 @@ class Bench:
         *,
         bytes_a_range: int = BYTES_A_RANGE,
         reached: Callable[[Step], None] = unwatched,
-        run_tasks: Callable[[Sequence[Task]], list[Report]] = run_here,
+        run_tasks: RunTasks = run_here,
+        by_copy: bool = False,
     ) -> Compactor:
         return Compactor(
             catalog=self.workshop.catalog,
@@ -55,6 +57,7 @@ class Bench:
             publish=self.workshop.publish,
             reached=reached,
             bytes_a_range=bytes_a_range,
+            by_copy=by_copy,
         )
 
     def compact(

@@ -12,8 +12,8 @@ from tests.compaction.bench import SCHEMA, Bench
 from tests.store.workshop import ORDERS, PIPELINE, T0
 
 from hakiri.catalog.contract.lineage import EdgeKind
-from hakiri.compaction.compacting import TableLayout
 from hakiri.compaction.errors import ColumnsNotSortable, ValuesWouldBeLost
+from hakiri.compaction.recipes import TableLayout
 from hakiri.store.snapshots import SnapshotManifest
 
 

@@ -17,8 +17,8 @@ from tests.store.workshop import ORDERS, PIPELINE, T0, Workshop, open_workshop
 
 from hakiri.catalog.contract.chunks import ChunkAttempt
 from hakiri.compaction.collecting import Collector
-from hakiri.compaction.compacting import TableLayout
 from hakiri.compaction.partitions import ByValue
+from hakiri.compaction.recipes import TableLayout
 from hakiri.compaction.steps import Step
 from hakiri.core.ids import ChunkId
 from hakiri.store.files import LocalFiles

@@ -18,7 +18,7 @@ from tests.store.workshop import ORDERS, Workshop, open_workshop
 
 from hakiri.catalog.contract.runs import RunOutcome, RunStatus
 from hakiri.compaction.collecting import Collector
-from hakiri.compaction.compacting import TableLayout
+from hakiri.compaction.recipes import TableLayout
 from hakiri.compaction.runs import CompactionRun, queue_of
 from hakiri.compaction.steps import Step
 from hakiri.core.ids import RunId

@@ -12,8 +12,9 @@ from tests.store.workshop import open_workshop
 from tests.support.counted import CountedSource, manifest, moments
 from tests.support.runtime import Lab
 
-from hakiri.compaction.compacting import Compactor, TableLayout
+from hakiri.compaction.compacting import Compactor
 from hakiri.compaction.errors import ValuesWouldBeLost
+from hakiri.compaction.recipes import TableLayout
 from hakiri.compaction.runner import SparkTasks
 from hakiri.compaction.runs import CompactionRun
 from hakiri.core.ids import NodeId, RunId, TableName

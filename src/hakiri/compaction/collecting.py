@@ -18,6 +18,7 @@ from hakiri.core.clock import Clock
 from hakiri.core.ids import TableName
 from hakiri.store.files import Files
 from hakiri.store.layout import StoreLayout
+from hakiri.store.publishing import Publisher
 from hakiri.store.state import table_state
 
 _PAGE = 1000
@@ -52,7 +53,8 @@ class Collector:
         """
         now = self.clock.now()
         due = list(self._named(until=now))
-        read = {table: self._read_files(table) for table in {file.table for file in due}}
+        tables_of_due = {file.table for file in due}
+        read = {table: self._read_files(table) for table in tables_of_due}
         deleted, in_use, size = [], [], 0
         for file in due:
             if file.path in read[file.table]:
@@ -61,6 +63,8 @@ class Collector:
                 deleted.append(file)
                 size += self._size(file.path)
         if not is_rehearsal:
+            # Whoever committed may have died before the views told: they would still read what goes now.
+            Publisher(self.layout, self.catalog, self.files).publish(sorted(tables_of_due))
             self._delete(deleted, in_use, now)
         known = {file.path for file in self._named(until=now + _FAR)}
         strays = [

@@ -2,48 +2,32 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
-from pathlib import Path
-
-import pyarrow as pa
+from datetime import datetime
 
 from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.lineage import Edge, EdgeKind
 from hakiri.catalog.contract.schemas import TableSchema
-from hakiri.catalog.contract.snapshots import DoomedFile, Snapshot
-from hakiri.catalog.errors import SnapshotStale
-from hakiri.compaction.errors import ColumnsNotSortable, TableMoved
-from hakiri.compaction.folding import BYTES_A_RANGE, Fold, Folded, RunTasks
-from hakiri.compaction.partitions import Partitioning
+from hakiri.catalog.contract.snapshots import DoomedFile, Sidecar, Snapshot
+from hakiri.catalog.errors import CatalogError, SnapshotStale
+from hakiri.compaction.errors import TableMoved
+from hakiri.compaction.folding import BYTES_A_RANGE, Fold, Folded
+from hakiri.compaction.recipes import TableLayout, is_laid_out, recipe_of
 from hakiri.compaction.selecting import Selection, dropped_files, input_files, select
+from hakiri.compaction.staging import Staging
 from hakiri.compaction.steps import Reached, Step, unwatched
-from hakiri.compaction.tasks import Recipe
+from hakiri.compaction.tasks import Recipe, RunTasks
 from hakiri.core.clock import Clock
 from hakiri.core.ids import NodeId, RunId, SnapshotId, TableName
 from hakiri.store.files import Files, LocalFiles
-from hakiri.store.files import replace as replace_file
 from hakiri.store.layout import StoreLayout, snapshot_name
-from hakiri.store.manifests import FILE_NAME
-from hakiri.store.rows import HIDDEN_FIELDS, INGESTED_AT
 from hakiri.store.schemas import fingerprint, schema_from
+from hakiri.store.sidecars import SidecarManifest
 from hakiri.store.snapshots import SnapshotFile, SnapshotManifest
 from hakiri.store.state import LandedChunks, contents
 
-_EXCHANGE = "_exchange"
 _TRIES = 5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableLayout:
-    """How the snapshots of a table are laid out, and how long what they replace is kept."""
-
-    cluster_by: tuple[str, ...] = ()
-    partitioning: Partitioning | None = None
-    blooms: tuple[str, ...] = ()
-    retain: timedelta = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +37,7 @@ class Chosen:
     schema: TableSchema
     selection: Selection
     waiting: int
+    is_full: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,11 +48,16 @@ class Compacted:
     runs: tuple[RunId, ...]
     bytes_read: int
     waiting: int
+    files_kept: int = 0
+    sidecar_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compactor:
-    """Compacts tables of one store. `publish` writes the views of a table anew."""
+    """Compacts tables of one store. `publish` writes the views of a table anew.
+
+    `by_copy`: the disk of the store has no rename of folders in one step.
+    """
 
     catalog: Catalog
     layout: StoreLayout
@@ -78,6 +68,7 @@ class Compactor:
     files: Files = field(default_factory=LocalFiles)
     reached: Reached = unwatched
     bytes_a_range: int = BYTES_A_RANGE
+    by_copy: bool = False
 
     def compact(
         self, table: TableName, run: RunId, laid_out: TableLayout, *, is_full: bool = False
@@ -105,7 +96,7 @@ class Compactor:
             return None
         self.reached(Step.INPUTS_SELECTED)
         waiting = len(found.chunks) - len(selection.folded)
-        return Chosen(schema=schema, selection=selection, waiting=waiting)
+        return Chosen(schema=schema, selection=selection, waiting=waiting, is_full=is_full)
 
     def make(self, chosen: Chosen, run: RunId, laid_out: TableLayout) -> Compacted:
         """Fold what was chosen. Raises as `compact` does."""
@@ -113,53 +104,90 @@ class Compactor:
         table, began = schema.table, self.clock.now()
         inputs = input_files(selection, self.layout)
         snapshot = SnapshotId(f"{began:%Y-%m-%dT%H-%M-%SZ}-{self.node}-{run[-8:]}")
-        staging = self.layout.staging_folder(table, snapshot)
-        recipe = self._recipe(schema, laid_out)
+        staging = Staging(
+            layout=self.layout,
+            files=self.files,
+            table=table,
+            snapshot=snapshot,
+            reached=self.reached,
+            by_copy=self.by_copy,
+        )
+        indexes = [sidecar.index for sidecar in laid_out.sidecars]
+        recipe = recipe_of(schema, self.catalog.schemas.log(table), laid_out)
         try:
             folded = Fold(
                 recipe=recipe,
                 inputs=inputs,
-                target=staging,
-                exchange=staging / _EXCHANGE,
+                target=staging.folder,
+                exchange=staging.exchange,
                 run=self.run_tasks,
                 reached=self.reached,
                 bytes_a_range=self.bytes_a_range,
+                is_laid_out=not chosen.is_full and is_laid_out(selection.base, recipe, laid_out),
             ).work()
-            shutil.rmtree(staging / _EXCHANGE, ignore_errors=True)
+            staging.clear_exchange()
             self.reached(Step.FOLDED)
             manifest = self._manifest(schema, recipe, selection, folded, run=run, snapshot=snapshot)
-            self._staged(staging, manifest)
-            self._renamed(table, snapshot, staging)
+            built_from = self.clock.monotonic()
+            sidecars = self._staged(staging, manifest, laid_out)
+            sidecar_seconds = self.clock.monotonic() - built_from
+            manifest = replace(manifest, indexes=tuple(indexes))
+            staging.write(manifest)
+            self.reached(Step.MANIFEST_FINAL)
+            staging.move(manifest, sidecars)
+            self._noted(sidecars)
             self._committed(schema, manifest, selection, laid_out)
         except BaseException as error:
-            # What crashes here leaves a folder that no catalog knows; what fails cleans up after itself.
-            shutil.rmtree(staging, ignore_errors=True)
+            # What crashes here leaves folders that no catalog knows; what fails cleans up after itself.
+            staging.clean(indexes)
+            if self._is_unknown(snapshot):
+                staging.remove(indexes)
             if isinstance(error, Exception) and self._is_moved(table, selection):
                 raise TableMoved(table) from error  # its files may be gone by now
             raise
+        staging.clean(indexes)
         self.publish(table)
         self.reached(Step.PUBLISHED)
-        size = sum(file.bytes for file in inputs)
-        return Compacted(manifest=manifest, runs=selection.runs, bytes_read=size, waiting=chosen.waiting)
+        return Compacted(
+            manifest=manifest,
+            runs=selection.runs,
+            bytes_read=sum(file.bytes for file in inputs) - sum(file.bytes for file in folded.kept),
+            waiting=chosen.waiting,
+            files_kept=len(folded.kept),
+            sidecar_seconds=sidecar_seconds,
+        )
+
+    def _staged(
+        self, staging: Staging, manifest: SnapshotManifest, laid_out: TableLayout
+    ) -> list[SidecarManifest]:
+        staging.write(replace(manifest, partial=True))
+        self.reached(Step.STAGED)
+        sidecars = [
+            staging.build(sidecar, staging.staged(manifest, sidecar.index), self.run_tasks)
+            for sidecar in laid_out.sidecars
+        ]
+        self.reached(Step.SIDECARS_BUILT)
+        return sidecars
+
+    def _noted(self, sidecars: Sequence[SidecarManifest]) -> None:
+        """Tell the catalog that they are durable; it takes no snapshot that names others."""
+        for each in sidecars:
+            noted = Sidecar(
+                snapshot=each.snapshot, index=each.index, manifest_hash=each.hash, bytes=each.bytes
+            )
+            self.catalog.snapshots.note_sidecar(noted, self.clock.now())
+        self.reached(Step.SIDECARS_NOTED)
+
+    def _is_unknown(self, snapshot: SnapshotId) -> bool:
+        """Whether it was surely not committed: a catalog that does not answer may have taken it."""
+        try:
+            return self.catalog.snapshots.get(snapshot) is None
+        except CatalogError:
+            return False
 
     def _is_moved(self, table: TableName, selection: Selection) -> bool:
         before = None if selection.current is None else selection.current.snapshot
         return self.catalog.snapshots.current_id(table) != before
-
-    def _recipe(self, schema: TableSchema, laid_out: TableLayout) -> Recipe:
-        log = self.catalog.schemas.log(schema.table)
-        cluster_by = laid_out.cluster_by or schema.primary_key or (INGESTED_AT,)
-        columns = pa.schema([*schema_from(schema.arrow_schema), *HIDDEN_FIELDS])
-        for name in (*cluster_by, *((laid_out.partitioning.column,) if laid_out.partitioning else ())):
-            _refuse_unsortable(schema.table, columns, name)
-        return Recipe(
-            table=schema.table,
-            schemas={step.version: step.after for step in log if step.version <= schema.version},
-            primary_key=schema.primary_key,
-            cluster_by=cluster_by,
-            partitioning=laid_out.partitioning,
-            blooms=laid_out.blooms,
-        )
 
     def _manifest(
         self,
@@ -187,34 +215,8 @@ class Compactor:
             held=selection.held,
             left_out=selection.left_out,
             rows_read=folded.rows_read,
-            files=tuple(
-                SnapshotFile(
-                    path=f"{snapshot_name(snapshot)}/{file.path}",
-                    rows=file.rows,
-                    bytes=file.bytes,
-                    sha256=file.sha256,
-                    schema_version=schema.version,
-                    partition=file.partition,
-                )
-                for file in sorted(folded.files, key=lambda file: file.path)
-            ),
+            files=_files(selection, folded, snapshot, schema.version),
         )
-
-    def _staged(self, staging: Path, manifest: SnapshotManifest) -> None:
-        staging.mkdir(parents=True, exist_ok=True)
-        replace_file(self.files, staging / FILE_NAME, replace(manifest, partial=True).text().encode())
-        self.reached(Step.STAGED)
-        replace_file(self.files, staging / FILE_NAME, manifest.text().encode())
-        self.reached(Step.MANIFEST_FINAL)
-
-    def _renamed(self, table: TableName, snapshot: SnapshotId, staging: Path) -> None:
-        final = self.layout.snapshot_folder(table, snapshot)
-        self.files.rename(staging, final)
-        for folder in (final.parent, *final.parent.parents):
-            if not folder.is_relative_to(self.layout.root):
-                break
-            self.files.sync_folder(folder)
-        self.reached(Step.DATA_RENAMED)
 
     def _committed(
         self, schema: TableSchema, manifest: SnapshotManifest, selection: Selection, laid_out: TableLayout
@@ -238,14 +240,13 @@ class Compactor:
                 catalog.snapshots.commit(
                     self._row(manifest, selection, revision),
                     now,
-                    self._drops(table, selection, now + laid_out.retain),
+                    self._drops(manifest, selection, now + laid_out.retain),
                 )
             except SnapshotStale:
                 continue
             self.reached(Step.COMMITTED)
             catalog.lineage.add(_edges(manifest.run, selection.runs, now))
             return
-        shutil.rmtree(self.layout.snapshot_folder(table, manifest.snapshot), ignore_errors=True)
         raise TableMoved(table)
 
     def _row(self, manifest: SnapshotManifest, selection: Selection, revision: int) -> Snapshot:
@@ -260,20 +261,47 @@ class Compactor:
             manifest=manifest.text(),
         )
 
-    def _drops(self, table: TableName, selection: Selection, keep_until: datetime) -> list[DoomedFile]:
+    def _drops(
+        self, manifest: SnapshotManifest, selection: Selection, keep_until: datetime
+    ) -> list[DoomedFile]:
+        kept = [file.path for file in manifest.files]
         return [
-            DoomedFile(path=path, table=table, reason="folded into a snapshot", keep_until=keep_until)
-            for path in dropped_files(selection, self.layout)
+            DoomedFile(
+                path=path, table=manifest.table, reason="folded into a snapshot", keep_until=keep_until
+            )
+            for path in (*dropped_files(selection, self.layout, kept), *self._dropped_sidecars(selection))
         ]
+
+    def _dropped_sidecars(self, selection: Selection) -> Iterator[str]:
+        """The files of the indexes that belong to the snapshot which is replaced."""
+        if selection.current is None:
+            return
+        name = snapshot_name(selection.current.snapshot)
+        for index in selection.current.indexes:
+            folder = self.layout.index_folder(selection.current.table, index) / name
+            yield from (self.layout.relative(path) for path in sorted(folder.rglob("*")) if path.is_file())
+
+
+def _files(
+    selection: Selection, folded: Folded, snapshot: SnapshotId, version: int
+) -> tuple[SnapshotFile, ...]:
+    """What was written, and what stays of the snapshot before."""
+    places = {file.place for file in folded.kept}
+    before = () if selection.base is None else selection.base.files
+    kept = [file for file in before if file.path in places]
+    new = [
+        SnapshotFile(
+            path=f"{snapshot_name(snapshot)}/{file.path}",
+            rows=file.rows,
+            bytes=file.bytes,
+            sha256=file.sha256,
+            schema_version=version,
+            partition=file.partition,
+        )
+        for file in folded.files
+    ]
+    return tuple(sorted((*kept, *new), key=lambda file: (file.partition or "", file.path)))
 
 
 def _edges(run: RunId, parents: tuple[RunId, ...], now: datetime) -> list[Edge]:
     return [Edge(child=run, parent=parent, kind=EdgeKind.COMPACTION, at=now) for parent in parents]
-
-
-def _refuse_unsortable(table: str, columns: pa.Schema, name: str) -> None:
-    place = columns.get_field_index(name)
-    if place < 0:
-        raise ColumnsNotSortable(table, name, "it has no such column")
-    if pa.types.is_nested(columns.field(place).type):
-        raise ColumnsNotSortable(table, name, "its values have no order")

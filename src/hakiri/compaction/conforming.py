@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -15,11 +15,24 @@ from hakiri.store.rows import HIDDEN_FIELDS
 
 @dataclass(frozen=True, slots=True)
 class Conformer:
-    """Brings batches of any version of a table into its newest one, with the hidden columns behind."""
+    """Brings batches of any version of a table into its newest one, with the hidden columns behind.
+
+    `schema` has the columns that are wanted, which need not be all.
+    """
 
     table: str
     versions: Mapping[int, tuple[Node, ...]]
     schema: pa.Schema
+
+    def only(self, columns: Collection[str]) -> Conformer:
+        """The same for some of the columns alone."""
+        return replace(self, schema=pa.schema([each for each in self.schema if each.name in columns]))
+
+    def columns_in(self, version: int) -> list[str]:
+        """What has to be read of a file of this version."""
+        known = {node.identity: node.name for node in self.versions[version]}
+        own = [known[node.identity] for node in self._wanted() if node.identity in known]
+        return [*own, *(each.name for each in self._hidden())]
 
     def conformed(self, rows: pa.RecordBatch, version: int) -> pa.RecordBatch:
         """The rows in today's columns: older names, smaller types and missing columns are seen to.
@@ -28,7 +41,7 @@ class Conformer:
         """
         old = {node.identity: node for node in self.versions[version]}
         columns = []
-        for node in self.versions[max(self.versions)]:
+        for node in self._wanted():
             origin = old.get(node.identity)
             if origin is None:
                 columns.append(pa.nulls(rows.num_rows, node.kind))
@@ -37,8 +50,15 @@ class Conformer:
             if fit.bad is not None:
                 raise ValuesWouldBeLost(self.table, node.name, str(origin.kind), str(node.kind))
             columns.append(fit.column)
-        hidden = [rows.column(field.name) for field in HIDDEN_FIELDS]
+        hidden = [rows.column(each.name) for each in self._hidden()]
         return pa.RecordBatch.from_arrays([*columns, *hidden], schema=self.schema)
+
+    def _wanted(self) -> list[Node]:
+        names = {*self.schema.names}
+        return [node for node in self.versions[max(self.versions)] if node.name in names]
+
+    def _hidden(self) -> list[pa.Field]:
+        return [each for each in HIDDEN_FIELDS if self.schema.get_field_index(each.name) >= 0]
 
 
 def conformer(table: str, schemas: Mapping[int, pa.Schema]) -> Conformer:

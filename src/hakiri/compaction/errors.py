@@ -39,6 +39,20 @@ class RowsDisagree(CompactionError):
         )
 
 
+class CopyDiffers(CompactionError):
+    """A file that was copied to its place is not what was written."""
+
+    code = "compaction.copy_differs"
+    retryable = True
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        super().__init__(
+            f"`{path}` is not what was written before it was copied there",
+            hint="nothing is lost; look after the disk that the store is on, and compact again",
+        )
+
+
 class TableMoved(CompactionError):
     """The table changed again and again while it was folded."""
 
@@ -50,6 +64,20 @@ class TableMoved(CompactionError):
         super().__init__(
             f"table `{table}` was compacted or restored by somebody else meanwhile",
             hint="nothing is lost; compact it again if it still needs it",
+        )
+
+
+class ColumnNotIndexable(CompactionError):
+    """A column of an index that the table does not have, or that such an index cannot be over."""
+
+    code = "compaction.column_not_indexable"
+    exit_code = ExitCode.USAGE
+
+    def __init__(self, table: str, index: str, column: str, why: str) -> None:
+        self.table, self.index, self.column, self.why = table, index, column, why
+        super().__init__(
+            f"index `{index}` of table `{table}` cannot be over column `{column}`: {why}",
+            hint="change the index of the table in the manifest",
         )
 
 

@@ -2,53 +2,49 @@
 
 Rows go to ranges of the snapshot's order, and each range is sorted and written by itself, so that memory does
 not grow with the table. Where the ranges tell nothing of the key, the newest row of each key is found on the
-way, in ranges of the key. What is small enough for one task needs none of that.
+way, in ranges of the key. What is small enough for one task needs none of that, and what is little beside a
+snapshot that is in order already is merged into it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 from hakiri.compaction.errors import RowsDisagree
 from hakiri.compaction.exchange import Pieces, by_range
+from hakiri.compaction.fold_tasks import SampleTask, ScatterTask, SettleTask, WriteTask, table_of
+from hakiri.compaction.merging import Merge
+from hakiri.compaction.shares import shares
 from hakiri.compaction.steps import Reached, Step
-from hakiri.compaction.tasks import (
-    InputFile,
-    PartOfSnapshot,
-    Recipe,
-    Report,
-    SampleTask,
-    ScatterTask,
-    SettleTask,
-    Task,
-    WriteTask,
-    table_of,
-)
+from hakiri.compaction.tasks import InputFile, PartOfSnapshot, Recipe, Report, RunTasks
 
 # What a file of the store takes in memory, for each byte on the disk.
 _EXPANSION = 5
 BYTES_A_RANGE = 192 << 20
-_BYTES_A_SCATTER = 32 << 20
-_MOST_FILES_A_SCATTER = 2000
 _MOST_RANGES = 1000
-
-RunTasks: TypeAlias = Callable[[Sequence[Task]], list[Report]]
+# A snapshot is written anew as a whole when merges have left it with so many times the files it needs.
+_MOST_FRAGMENTS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folded:
-    """What came of it: files below the folder that was named, and how many rows they were made of."""
+    """What came of it: files below the folder that was named, those of the snapshot before that stay, and how
+    many rows were read.
+    """
 
     files: tuple[PartOfSnapshot, ...]
     rows_read: int
+    kept: tuple[InputFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fold:
-    """One fold. `exchange` is a folder for what is on its way; whoever asked for the fold removes it."""
+    """One fold. `exchange` is a folder for what is on its way; whoever asked for the fold removes it.
+
+    `is_laid_out`: the files of the snapshot before, those with a place, are in the order of the recipe.
+    """
 
     recipe: Recipe
     inputs: tuple[InputFile, ...]
@@ -57,19 +53,54 @@ class Fold:
     run: RunTasks
     reached: Reached
     bytes_a_range: int = BYTES_A_RANGE
+    is_laid_out: bool = False
 
     def work(self) -> Folded:
         """Raises RowsDisagree when rows got lost on the way, or came twice."""
         known = sum(file.rows for file in self.inputs)
         if not known:
             return Folded(files=(), rows_read=0)
-        size = sum(file.bytes for file in self.inputs) * _EXPANSION
-        count = min(_MOST_RANGES, -(-size // self.bytes_a_range))
+        count = self._ranges(self.inputs)
+        if self._is_merge(count):
+            return self._merged()
         written = self._in_ranges(count, known) if count > 1 else self._at_once(known)
         files = tuple(file for report in written for file in report.files)
         if not self.recipe.primary_key:
             self._expect("writing", sum(report.sent for report in written), sum(file.rows for file in files))
         return Folded(files=files, rows_read=known)
+
+    def _ranges(self, inputs: Sequence[InputFile]) -> int:
+        """How many ranges these need, so that each fits into the memory of a task."""
+        size = sum(file.bytes for file in inputs) * _EXPANSION
+        return min(_MOST_RANGES, -(-size // self.bytes_a_range))
+
+    def _is_merge(self, count: int) -> bool:
+        """Whether what is new is little, and the snapshot before worth being kept."""
+        base = [file for file in self.inputs if file.place is not None]
+        recent = [file for file in self.inputs if file.place is None]
+        partitions = len({file.partition for file in base})
+        is_whole = count <= 1 and self.recipe.partitioning is None
+        is_scattered = len(base) > _MOST_FRAGMENTS * (partitions + count)
+        return (
+            self.is_laid_out
+            and bool(base)
+            and not is_whole
+            and not is_scattered
+            and self._ranges(recent) <= 1
+        )
+
+    def _merged(self) -> Folded:
+        merged = Merge(
+            recipe=self.recipe,
+            base=tuple(file for file in self.inputs if file.place is not None),
+            recent=tuple(file for file in self.inputs if file.place is None),
+            target=self.target,
+            exchange=self.exchange,
+            run=self.run,
+            reached=self.reached,
+            bytes_a_file=self.bytes_a_range // _EXPANSION,
+        ).work()
+        return Folded(files=merged.files, rows_read=merged.rows_read, kept=merged.kept)
 
     def _at_once(self, known: int) -> list[Report]:
         task = WriteTask(recipe=self.recipe, folder=str(self.target), part=0, inputs=self.inputs)
@@ -111,7 +142,7 @@ class Fold:
         return self.run(
             [
                 ScatterTask(recipe=self.recipe, inputs=some, bounds=bounds, folder=folder)
-                for some in _shares(self.inputs)
+                for some in shares(self.inputs)
             ]
         )
 
@@ -136,16 +167,3 @@ class Fold:
     def _expect(self, step: str, expected: int, found: int) -> None:
         if expected != found:
             raise RowsDisagree(self.recipe.table, step, expected, found)
-
-
-def _shares(inputs: Sequence[InputFile]) -> list[tuple[InputFile, ...]]:
-    """The files in their order, in shares of about equal size."""
-    shares: list[list[InputFile]] = [[]]
-    size = 0
-    for file in inputs:
-        if shares[-1] and (size + file.bytes > _BYTES_A_SCATTER or len(shares[-1]) >= _MOST_FILES_A_SCATTER):
-            shares.append([])
-            size = 0
-        shares[-1].append(file)
-        size += file.bytes
-    return [tuple(share) for share in shares]

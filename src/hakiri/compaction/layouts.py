@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from hakiri.compaction.compacting import TableLayout
 from hakiri.compaction.partitions import ByAge, ByValue, Partitioning
+from hakiri.compaction.recipes import TableLayout
+from hakiri.compaction.sidecars.blooms import Blooms
 from hakiri.core.grammar.durations import Duration
-from hakiri.core.ids import TableName
+from hakiri.core.ids import IndexId, TableName
 from hakiri.manifest import PipelineSpec, Project
-from hakiri.manifest.tables import BloomIndex, CompactionSpec, TableSpec
+from hakiri.manifest.tables import BloomIndex, CompactionSpec, TableSpec, index_id
 from hakiri.store.rows import INGESTED_AT
 
 _RECENT = re.compile(r"recent_(?P<count>[0-9]+)(?P<unit>[dwmy])")
@@ -29,19 +30,18 @@ def tables_of(project: Project) -> dict[TableName, list[tuple[PipelineSpec, Tabl
 def layout_of_table(project: Project, table: TableName, now: datetime) -> TableLayout:
     """The layout that the first pipeline asks for that says anything of it; else that of every table."""
     feeding = tables_of(project).get(table, [])
-    said = next((each for _, each in feeding if each.compaction is not None), None)
-    spec = said.compaction if said is not None and said.compaction is not None else CompactionSpec()
-    blooms = [
-        column
+    said = [each.compaction for _, each in feeding]
+    spec = next((each for each in said if each != CompactionSpec()), CompactionSpec())
+    blooms = {
+        index_id(index): Blooms(index=IndexId(index_id(index)), columns=index.on)
         for _, each in feeding
         for index in each.indexes
         if isinstance(index, BloomIndex)
-        for column in index.on
-    ]
+    }
     return TableLayout(
         cluster_by=tuple(spec.cluster_by or ()),
         partitioning=_partitioning(spec, now),
-        blooms=tuple(dict.fromkeys(blooms)),
+        indexes=tuple(blooms.values()),
         retain=spec.retain_runs.after(now) - now,
     )
 

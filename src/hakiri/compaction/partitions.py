@@ -33,6 +33,9 @@ class Partitioning(Protocol):
     def folder(self, label: str) -> str:
         """The name of a partition's folder."""
 
+    def is_moving(self, label: str) -> bool:
+        """Whether rows of the partition may belong into another one by now, though they did not change."""
+
 
 @dataclass(frozen=True, slots=True)
 class ByValue:
@@ -55,6 +58,9 @@ class ByValue:
         name = self.column if self.unit is None else f"{self.column}_{self.unit}"
         return f"{_safe(name)}={_safe(label)}"
 
+    def is_moving(self, label: str) -> bool:
+        return False
+
 
 @dataclass(frozen=True, slots=True)
 class ByAge:
@@ -76,6 +82,9 @@ class ByAge:
 
     def folder(self, label: str) -> str:
         return f"age={_safe(label)}"
+
+    def is_moving(self, label: str) -> bool:
+        return label == self.name
 
 
 def _moments(values: pa.Array) -> pa.Array:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from hakiri.catalog.contract.runs import RunOutcome, RunStatus
-from hakiri.compaction.compacting import Compacted, Compactor, TableLayout
+from hakiri.compaction.compacting import Compacted, Compactor
+from hakiri.compaction.recipes import TableLayout
 from hakiri.core.cursors import CursorKind
 from hakiri.core.errors import HakiriError
 from hakiri.core.ids import PipelineId, RunId, TableName

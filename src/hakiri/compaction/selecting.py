@@ -83,6 +83,8 @@ def input_files(selection: Selection, layout: StoreLayout) -> tuple[InputFile, .
                 rows=file.rows,
                 bytes=file.bytes,
                 excluded=selection.excluded,
+                place=file.path,
+                partition=file.partition,
             )
             for file in selection.base.files
         ]

@@ -15,8 +15,11 @@ class Step(StrEnum):
     SETTLED = "newest rows found"
     FOLDED = "files written"
     STAGED = "partial manifest written"
+    SIDECARS_BUILT = "sidecars built"
     MANIFEST_FINAL = "manifest final"
-    DATA_RENAMED = "data renamed"
+    DATA_RENAMED = "data in its place"
+    SIDECARS_RENAMED = "sidecars in their places"
+    SIDECARS_NOTED = "sidecars noted"
     COMMITTED = "snapshot committed"
     PUBLISHED = "views written"
 

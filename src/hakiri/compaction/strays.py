@@ -26,9 +26,10 @@ def stray_files(catalog: Catalog, layout: StoreLayout, table: TableName) -> Iter
     for folder in _attempts(data / "runs"):
         if _has_lost(catalog, folder.relative_to(data / "runs").as_posix()):
             yield from _files(layout, folder)
-    for folder in sorted(data.glob("snapshot=*")):
+    indexes = layout.table_folder(table) / "indexes"
+    for folder in sorted((*data.glob("snapshot=*"), *indexes.glob("*/snapshot=*"))):
         found = _SNAPSHOT.fullmatch(folder.name)
-        if found is not None and _was_given_up(catalog, table, SnapshotId(found["id"])):
+        if found is not None and _is_left(catalog, table, SnapshotId(found["id"]), found["staging"]):
             yield from _files(layout, folder)
 
 
@@ -52,10 +53,13 @@ def _is_beaten(chunk: Chunk, run: str, node: str, number: int) -> bool:
     return number < chunk.attempts
 
 
-def _was_given_up(catalog: Catalog, table: TableName, snapshot: SnapshotId) -> bool:
-    """Whether no catalog row names the snapshot, and the run that made it is over."""
+def _is_left(catalog: Catalog, table: TableName, snapshot: SnapshotId, staging: str | None) -> bool:
+    """Whether no catalog row names the snapshot, and the run that made it is over.
+
+    What is in staging of one that is named was copied to its place.
+    """
     if catalog.snapshots.get(snapshot) is not None:
-        return False
+        return staging is not None
     runs = catalog.runs.latest(queue_of(table), limit=_LATEST_RUNS)
     made_by = [run for run in runs if snapshot.endswith(run.run[-8:])]
     return bool(made_by) and all(run.status.has_ended for run in made_by)

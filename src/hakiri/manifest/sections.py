@@ -129,6 +129,11 @@ class ContextSection(Strict):
     default_destination: ConnectorName | None = Field(
         None, description="Where a pipeline without a destination of its own writes.", examples=["context"]
     )
+    rename: bool | None = Field(
+        None,
+        description="Whether the disk of the store renames folders in one step; a mounted bucket does not. "
+        "Snapshots are copied to their places then.",
+    )
 
 
 class SyncSection(Strict):

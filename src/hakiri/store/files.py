@@ -9,8 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
+
+_PIECE_BYTES = 1 << 20
 
 
 class Outlet(Protocol):
@@ -162,6 +165,34 @@ def replace(files: Files, path: Path, data: bytes) -> None:
     _fill(files, pending, data)
     files.rename(pending, path)
     files.sync_folder(path.parent)
+
+
+def copied(files: Files, source: Path, target: Path) -> str:
+    """A new file with what another has, in folders that are made; its SHA-256. Its name is not durable yet.
+
+    What somebody who died here left of it is written again.
+    """
+    digest = sha256()
+    make_folders(files, target.parent, is_synced=False)
+    files.remove(target)
+    outlet = files.create(target)
+    try:
+        with source.open("rb") as given:
+            while piece := given.read(_PIECE_BYTES):
+                digest.update(piece)
+                outlet.write(piece)
+        outlet.sync()
+    finally:
+        outlet.close()
+    return digest.hexdigest()
+
+
+def sync_above(files: Files, path: Path, root: Path) -> None:
+    """Make durable the names in a folder, and those of all folders above it up to the root."""
+    for folder in (path, *path.parents):
+        if not folder.is_relative_to(root):
+            return
+        files.sync_folder(folder)
 
 
 def _fill(files: Files, path: Path, data: bytes) -> None:

@@ -81,6 +81,7 @@ def _compactor(app: App, place: Place) -> Iterator[Compactor]:
             node=node_of(place.settings),
             run_tasks=tasks,
             publish=lambda table: publisher.publish([table]),
+            by_copy=not place.settings.context.rename,
         )
 
 

@@ -66,8 +66,8 @@ def gc(
 
 
 def _longest_kept(app: App, place: Place) -> timedelta:
-    from hakiri.compaction.compacting import TableLayout
     from hakiri.compaction.layouts import layout_of_table, tables_of
+    from hakiri.compaction.recipes import TableLayout
 
     now = app.clock.now()
     kept = [layout_of_table(place.project, name, now).retain for name in tables_of(place.project)]

@@ -89,6 +89,13 @@ class ContextSettings:
     default_destination: str = field(
         default="context", metadata=_about("Where a pipeline without a destination writes.")
     )
+    rename: bool = field(
+        default=True,
+        metadata=_about(
+            "Whether the disk of the store renames folders in one step; a mounted bucket does not.",
+            kind="flag",
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

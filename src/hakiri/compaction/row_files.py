@@ -1,0 +1,155 @@
+"""Rows out of files in the columns of today, and rows into the files of a snapshot, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from hakiri.compaction.conforming import Conformer
+from hakiri.compaction.exchange import ROWS_AT_ONCE
+from hakiri.compaction.ordering import Numbers, newest_of_each
+from hakiri.compaction.partitions import LABEL
+from hakiri.compaction.tasks import InputFile, PartOfSnapshot, Recipe
+from hakiri.store.files import Files, LocalFiles
+from hakiri.store.hashing import content_sum
+from hakiri.store.parts import PartFile
+from hakiri.store.rows import CONTENT_HASH, OP, POSITION, SEQ, Op
+
+
+def with_label(schema: pa.Schema, recipe: Recipe) -> pa.Schema:
+    """The columns that rows have on their way: their own, and that of the partition if there are any."""
+    return schema if recipe.partitioning is None else schema.append(pa.field(LABEL, pa.string()))
+
+
+def laid_out(rows: pa.RecordBatch, recipe: Recipe) -> pa.Table:
+    """The rows with the partition that each belongs to, if there are any."""
+    table = pa.Table.from_batches([rows])
+    if recipe.partitioning is None:
+        return table
+    return table.append_column(LABEL, recipe.partitioning.labels(rows))
+
+
+def batches(inputs: Sequence[InputFile], conform: Conformer) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The rows of files, with how many were found before some of them were left out."""
+    for file in inputs:
+        with pq.ParquetFile(file.path, memory_map=True) as parquet:
+            columns = conform.columns_in(file.schema_version)
+            for batch in parquet.iter_batches(ROWS_AT_ONCE, columns=columns, use_threads=False):
+                left = _without(batch, file.excluded)
+                yield batch.num_rows, conform.conformed(left, file.schema_version)
+
+
+def first_row(file: InputFile, conform: Conformer) -> pa.RecordBatch:
+    """The first row of a file that has any."""
+    with pq.ParquetFile(file.path, memory_map=True) as parquet:
+        columns = conform.columns_in(file.schema_version)
+        batch = next(parquet.iter_batches(1, row_groups=[0], columns=columns, use_threads=False))
+        return conform.conformed(batch, file.schema_version)
+
+
+def sampled(file: InputFile, conform: Conformer, groups: int, rows_a_group: int) -> Iterator[pa.RecordBatch]:
+    """Some rows of some row groups, spread evenly."""
+    with pq.ParquetFile(file.path, memory_map=True) as parquet:
+        columns = conform.columns_in(file.schema_version)
+        step = max(1, parquet.num_row_groups // groups)
+        for number in range(0, parquet.num_row_groups, step):
+            rows = parquet.read_row_group(number, columns=columns, use_threads=False).combine_chunks()
+            stride = max(1, rows.num_rows // rows_a_group)
+            for batch in rows.take(pa.array(np.arange(0, rows.num_rows, stride))).to_batches():
+                yield conform.conformed(batch, file.schema_version)
+
+
+def newest(rows: pa.Table, recipe: Recipe) -> Numbers:
+    """The places of the rows that count among these: of one key the newest, deletes too; else all."""
+    if not recipe.primary_key:
+        return np.arange(rows.num_rows)
+    return newest_of_each(rows, recipe.primary_key, (SEQ, POSITION))
+
+
+def not_deleted(rows: pa.Table, places: Numbers, recipe: Recipe) -> Numbers:
+    """Those of the places whose row is no delete."""
+    if not recipe.primary_key:
+        return places
+    is_delete: Numbers = pc.equal(rows.column(OP), Op.DELETE.value).to_numpy()
+    kept: Numbers = places[~is_delete[places]]
+    return kept
+
+
+def written(
+    rows: pa.Table,
+    places: Numbers,
+    recipe: Recipe,
+    *,
+    folder: Path,
+    parts: Sequence[int],
+    files: Files | None = None,
+) -> Iterator[PartOfSnapshot]:
+    """The rows at these places, which are in their order: as many files as parts for each partition."""
+    files = files or LocalFiles()
+    schema = pa.schema([field for field in rows.schema if field.name != LABEL])
+    for label, some in _by_label(rows, places, recipe):
+        below = "" if label is None or recipe.partitioning is None else recipe.partitioning.folder(label)
+        for part, share in zip(parts, np.array_split(some, len(parts)), strict=True):
+            one = PartFile(
+                folder / below,
+                stem="part",
+                part=part,
+                schema=schema,
+                files=files,
+                rows_a_group=recipe.rows_a_group,
+                tuning=_tuning(schema, recipe),
+            )
+            total = 0
+            for start in range(0, len(share), recipe.rows_a_group):
+                group = rows.select(schema.names).take(pa.array(share[start : start + recipe.rows_a_group]))
+                for batch in group.combine_chunks().to_batches():
+                    total += content_sum(batch.column(CONTENT_HASH))
+                    one.write(batch, np.zeros(batch.num_rows, np.int64))
+            done = one.finish()
+            if done is None:
+                continue
+            files.sync_folder(folder / below)
+            yield PartOfSnapshot(
+                path=f"{below}/{done.name}" if below else done.name,
+                rows=done.rows,
+                bytes=done.bytes,
+                sha256=done.sha256,
+                content_sum=total % 2**128,
+                partition=label,
+            )
+
+
+def _without(rows: pa.RecordBatch, excluded: tuple[int, ...]) -> pa.RecordBatch:
+    if not excluded:
+        return rows
+    return rows.filter(pc.invert(pc.is_in(rows.column(SEQ), pa.array(excluded, pa.int64()))))
+
+
+def _by_label(rows: pa.Table, places: Numbers, recipe: Recipe) -> Iterator[tuple[str | None, Numbers]]:
+    if recipe.partitioning is None or not len(places):
+        yield None, places
+        return
+    labels = rows.column(LABEL).take(pa.array(places)).combine_chunks().dictionary_encode()
+    codes = labels.indices.to_numpy()
+    cuts = [0, *(np.flatnonzero(codes[1:] != codes[:-1]) + 1).tolist(), len(codes)]
+    for start, end in pairwise(cuts):
+        yield labels.dictionary[codes[start]].as_py(), places[start:end]
+
+
+def _tuning(schema: pa.Schema, recipe: Recipe) -> dict[str, Any]:
+    """How DuckDB likes its Parquet: with statistics of pages, and a filter for what is looked up by value."""
+    order = [name for name in recipe.order if name in schema.names]
+    tuning: dict[str, Any] = {
+        "write_page_index": True,
+        "sorting_columns": pq.SortingColumn.from_ordering(schema, [(name, "ascending") for name in order]),
+    }
+    if recipe.blooms:
+        tuning["bloom_filter_options"] = dict.fromkeys(recipe.blooms, True)
+    return tuning
