@@ -79,7 +79,7 @@ def test_get_prints_a_whole_section(run: Run, project: Path) -> None:
 
     assert outcome.out == (
         "setting                      value\ncontext.path                 store\n"
-        "context.default_destination  context\n"
+        "context.default_destination  context\ncontext.rename               true\n"
     )
 
 

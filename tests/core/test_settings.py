@@ -56,6 +56,7 @@ def test_every_setting_is_declared_with_its_variable_and_shown_default() -> None
         ("engine.env", "HAKIRI_ENGINE_ENV", "names", "(none)"),
         ("context.path", "HAKIRI_CONTEXT_PATH", "text", ".hakiri/context"),
         ("context.default_destination", "HAKIRI_CONTEXT_DEFAULT_DESTINATION", "text", "context"),
+        ("context.rename", "HAKIRI_CONTEXT_RENAME", "flag", "true"),
         ("sync.bucket", "HAKIRI_SYNC_BUCKET", "text", "(no sync)"),
         ("sync.endpoint", "HAKIRI_SYNC_ENDPOINT", "text", "(the provider's own)"),
         ("sync.region", "HAKIRI_SYNC_REGION", "text", "auto"),
