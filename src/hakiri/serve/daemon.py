@@ -17,7 +17,8 @@ from hakiri.pipelines.choosing import Applied, retire_the_gone
 from hakiri.pipelines.chunks.due import may_dispatch, next_due
 from hakiri.pipelines.needs import Need, need_of
 from hakiri.pipelines.runtime.allowance import Allowance
-from hakiri.pipelines.runtime.apply import PIPELINES_AT_ONCE, bury_the_dead, chunks_at_once, run_one
+from hakiri.pipelines.runtime.apply import PIPELINES_AT_ONCE, chunks_at_once, run_one
+from hakiri.pipelines.runtime.burying import bury_the_dead
 from hakiri.pipelines.runtime.ground import Ground
 from hakiri.pipelines.runtime.shop import Shop, phase_of
 from hakiri.serve.looks import Look, due_at, look_at, seconds_before_next_try
@@ -87,7 +88,7 @@ class Daemon:
         """See what every pipeline needs, and start what there is room for."""
         try:
             trouble = self._reload()
-            bury_the_dead(self.ground)
+            bury_the_dead(self.ground.catalog, self.ground.nodes, self.ground.clock)
             self._look()
         except CatalogError as error:
             trouble = error

@@ -12,7 +12,7 @@ from tests.support.runtime import Lab
 from hakiri.catalog.contract.chunks import ChunkStatus
 from hakiri.core.ids import ChunkId, PipelineId
 from hakiri.pipelines.needs import ABANDONED
-from hakiri.pipelines.runtime.apply import bury
+from hakiri.pipelines.runtime.burying import bury
 
 ORDERS = PipelineId("orders")
 
@@ -31,8 +31,8 @@ def test_a_run_whose_process_is_gone_has_the_rows_that_it_committed(tmp_path: Pa
         # Somebody pulls one of them again before anybody sees that the process is gone.
         ground.catalog.chunks.supersede(ORDERS, [ChunkId(1)], "a test", scene.at)
 
-        bury(ground, NODE)
-        bury(ground, NODE)
+        bury(ground.catalog, NODE, ground.clock.now())
+        bury(ground.catalog, NODE, ground.clock.now())
 
         ended = ground.catalog.runs.get(run)
         assert ended is not None

@@ -7,24 +7,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from hakiri.catalog.contract.pipelines import Phase
-from hakiri.catalog.contract.runs import RunOutcome, RunStatus
+from hakiri.catalog.keeper import LeaseKeeper
 from hakiri.core.errors import ExitCode, HakiriError
-from hakiri.core.ids import NodeId, PipelineId, TableName
+from hakiri.core.ids import PipelineId, TableName
 from hakiri.manifest import PipelineSpec
 from hakiri.pipelines.choosing import Applied, chosen_specs, left_alone, needs_now, retire_the_gone
 from hakiri.pipelines.errors import LeaseHeldElsewhere
 from hakiri.pipelines.events import Published
-from hakiri.pipelines.needs import ABANDONED, Need, need_of
-from hakiri.pipelines.operations.streams import chunks_brought
+from hakiri.pipelines.needs import Need, need_of
 from hakiri.pipelines.runtime.allowance import Allowance
+from hakiri.pipelines.runtime.burying import bury_the_dead
 from hakiri.pipelines.runtime.ground import Ground
-from hakiri.pipelines.runtime.keeper import LeaseKeeper
-from hakiri.pipelines.runtime.nodes import bury_dead_nodes, known_node
 from hakiri.pipelines.runtime.publishing import Publishing
 from hakiri.pipelines.runtime.runs import PipelineRun
 from hakiri.pipelines.runtime.shop import Shop, phase_of
 from hakiri.pipelines.runtime.slots import Slots
 from hakiri.pipelines.runtime.steps import Step
+from hakiri.store.nodes import known_node
 from hakiri.store.publishing import Publisher
 
 # How many pipelines one process has under way; their chunks share its slots.
@@ -82,7 +81,7 @@ def open_shop(ground: Ground, specs: Sequence[PipelineSpec]) -> Iterator[Shop]:
         Publishing(publisher, ground.reached, told) as publishing,
     ):
         ground.reached(Step.NODE_KNOWN)
-        bury_the_dead(ground)
+        bury_the_dead(ground.catalog, ground.nodes, ground.clock)
         yield Shop(
             ground=ground,
             keeper=keeper,
@@ -95,26 +94,6 @@ def chunks_at_once(specs: Sequence[PipelineSpec], most: int) -> int:
     """How many chunks a process works on, over all of these: the lowest number that any of them names."""
     caps = [spec.backfill.max_parallel_chunks for spec in specs]
     return min(cap for cap in (most, *caps) if cap is not None)
-
-
-def bury_the_dead(ground: Ground) -> None:
-    """Give back what processes of this machine had that are gone."""
-    bury_dead_nodes(ground.nodes, lambda node: bury(ground, node))
-
-
-def bury(ground: Ground, node: NodeId) -> None:
-    """Give back what a process had that is gone, and end its runs with what they had committed."""
-    now = ground.clock.now()
-    for run in ground.catalog.queue.release_node(node, now):
-        brought = chunks_brought(ground.catalog, run)
-        outcome = RunOutcome(
-            status=RunStatus.FAILED,
-            rows=sum(chunk.rows or 0 for chunk in brought),
-            bytes=sum(chunk.bytes or 0 for chunk in brought),
-            error_kind=ABANDONED,
-            error_message=f"the process of node `{node}` is gone",
-        )
-        ground.catalog.runs.end(run, outcome, now)
 
 
 def run_one(shop: Shop, spec: PipelineSpec, need: Need, allowance: Allowance) -> Applied:

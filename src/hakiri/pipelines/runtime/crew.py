@@ -12,13 +12,13 @@ from typing import Protocol
 from hakiri.catalog.contract.chunks import ChunkAttempt, ChunkError
 from hakiri.catalog.contract.leases import Lease
 from hakiri.catalog.errors import LeaseLost, SchemaMoved
+from hakiri.catalog.keeper import LeaseKeeper
 from hakiri.core.errors import HakiriError
 from hakiri.core.ids import ChunkId, PipelineId, RunId, TableName
 from hakiri.pipelines.chunks.joining import first_group, next_group
 from hakiri.pipelines.events import ChunkGivenBack, ChunkStarted, Waiting
 from hakiri.pipelines.runtime.allowance import Allowance
 from hakiri.pipelines.runtime.ground import Ground
-from hakiri.pipelines.runtime.keeper import LeaseKeeper
 from hakiri.pipelines.runtime.patience import seconds_before_retry
 from hakiri.pipelines.runtime.slots import Slots, WritePace
 from hakiri.pipelines.runtime.steps import Step

@@ -8,11 +8,11 @@ from hakiri.catalog.contract.chunks import ChunkStatus, ChunkTally
 from hakiri.catalog.contract.leases import Lease
 from hakiri.catalog.contract.pipelines import Decision, Phase
 from hakiri.catalog.contract.runs import Run, StartedRun
+from hakiri.catalog.keeper import LeaseKeeper
 from hakiri.core.errors import ExitCode, HakiriError
 from hakiri.core.ids import PipelineId
 from hakiri.pipelines.errors import LeaseHeldElsewhere
 from hakiri.pipelines.runtime.ground import Ground
-from hakiri.pipelines.runtime.keeper import LeaseKeeper
 from hakiri.pipelines.runtime.publishing import Publishing
 from hakiri.pipelines.runtime.slots import Slots
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Self
 
-from hakiri.catalog import Catalog
+from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.chunks import ChunkAttempt
 from hakiri.catalog.contract.leases import Lease
 from hakiri.catalog.errors import CatalogError, LeaseLost
