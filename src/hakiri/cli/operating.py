@@ -114,11 +114,15 @@ def decider(app: App, who: str | None) -> str:
 
 
 def piece_words(chunk: Chunk) -> str:
-    """What the chunk reads; its predicate as it is if a later version has written it."""
+    """What the chunk reads, or why it compacts; its predicate as it is if a later version has written it."""
     from hakiri.cli.board.words import predicate_words
+    from hakiri.core.ids import is_compaction
     from hakiri.pipelines.chunks.errors import BadPiece
     from hakiri.pipelines.chunks.pieces import Piece
     from hakiri.pipelines.chunks.wording import describe
+
+    if is_compaction(chunk.pipeline):
+        return str(predicate_of(chunk).get("why", ""))
 
     try:
         return predicate_words(describe(Piece.parse(chunk.predicate)))

@@ -23,7 +23,7 @@ class SparkDisplay:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._is_live = _may_move(console)
+        self._is_live = may_move(console)
         self._bars: Any = None
         self._bar_of: dict[str, Any] = {}
         self._next_line: dict[str, float] = {}
@@ -108,7 +108,7 @@ def steps_shown(console: Console) -> Iterator[Callable[[str], None]]:
 
     It speaks in one moving line on a terminal, in a line for each step elsewhere, not at all with `--quiet`.
     """
-    if not _may_move(console):
+    if not may_move(console):
         yield lambda words: console.note(f"{words} …")
         return
     with console.rich_err().status("") as line:
@@ -136,7 +136,7 @@ def said_while_it_takes(console: Console, words: str) -> Iterator[Callable[[str]
             late.cancel()
 
 
-def _may_move(console: Console) -> bool:
+def may_move(console: Console) -> bool:
     """Whether a person sees what is written over, and wants to."""
     is_screen = console.err.isatty() and console.env.get("TERM") != "dumb"
     return is_screen and not console.is_quiet
@@ -149,7 +149,7 @@ def facts_of(look: JobProgress) -> str:
         facts.append(f"{format_size(look.bytes_read)} read")
         facts.append(f"{format_size(int(look.bytes_per_second))}/s")
     if look.eta_seconds is not None:
-        facts.append(f"about {_seconds_words(look.eta_seconds)} left")
+        facts.append(f"about {seconds_words(look.eta_seconds)} left")
     return ", ".join(facts)
 
 
@@ -159,7 +159,8 @@ def _stage_words(look: JobProgress) -> str:
     return f"stage {min(look.stages_done + 1, look.stages_total)} of {look.stages_total}"
 
 
-def _seconds_words(seconds: float) -> str:
+def seconds_words(seconds: float) -> str:
+    """Some time in hours, minutes and seconds, of which at most two are told."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:

@@ -247,7 +247,7 @@ def _show_chunks(console: Console, chunks: Sequence[RunChunkRow]) -> None:
 
 def _rows_words(report: RunReport) -> str:
     counts = report.counts
-    if not report.chunks:
+    if all(chunk.counts is None for chunk in report.chunks):
         return _count(report.run.rows)
     lost = [
         f"{counts.filtered:,} filtered" if counts.filtered else "",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hakiri.pipelines.stored import FindFiles
     from hakiri.store.layout import StoreLayout
     from hakiri.store.reading import VisibleFiles
+    from hakiri.telemetry import Telemetry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +98,19 @@ def way_on_told(app: App, command: str) -> Iterator[None]:
         raise
 
 
+def telemetry_of(app: App, place: Place) -> Telemetry:
+    """Where spans go: to a collector if one is configured, else to files of the store."""
+    from hakiri.telemetry import open_telemetry, otlp_of
+
+    return open_telemetry(
+        project=place.project.name,
+        traces=place.layout.root / "traces",
+        otlp=otlp_of(app.env),
+        clock=app.clock,
+        tell=app.console.warn,
+    )
+
+
 @contextmanager
 def open_ground(
     app: App, place: Place, *, pipelines: Sequence[str] = (), is_log: bool = False
@@ -109,20 +123,13 @@ def open_ground(
     from hakiri.pipelines.runtime.ground import Ground
     from hakiri.pipelines.runtime.sessions import Sessions
     from hakiri.pipelines.tracing import TelemetryListener
-    from hakiri.telemetry import open_telemetry, otlp_of, trace_id_of
+    from hakiri.telemetry import trace_id_of
 
     settings, project = place.settings, place.project
     engine = engine_of(app, settings)
     board = Board(app.console, app.clock, pipelines=[PipelineId(each) for each in pipelines], is_log=is_log)
-    telemetry = open_telemetry(
-        project=project.name,
-        traces=place.layout.root / "traces",
-        otlp=otlp_of(app.env),
-        clock=app.clock,
-        tell=app.console.warn,
-    )
     with (
-        telemetry,
+        telemetry_of(app, place) as telemetry,
         Sessions(lambda: session(engine, board, project=project.root)) as sessions,
         board,
     ):
@@ -146,6 +153,7 @@ def open_ground(
                 advertised=address_for_tasks(engine.config),
                 trace_of=trace_id_of,
                 chunks_at_once=settings.runtime.max_parallel_chunks,
+                telemetry=telemetry,
             ),
             board,
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from hakiri.core.errors import ExitCode, HakiriError
 
 
@@ -78,6 +80,32 @@ class ColumnNotIndexable(CompactionError):
         super().__init__(
             f"index `{index}` of table `{table}` cannot be over column `{column}`: {why}",
             hint="change the index of the table in the manifest",
+        )
+
+
+class CompactionUnderWay(CompactionError):
+    """Somebody else compacts the table at this moment."""
+
+    code = "compaction.under_way"
+    retryable = True
+
+    def __init__(self, table: str, holder: str, since: datetime) -> None:
+        self.table, self.holder, self.since = table, holder, since
+        super().__init__(
+            f"table `{table}` is being compacted by `{holder}` since {since:%Y-%m-%d %H:%M:%S}Z",
+            hint="wait until it is done; `hakiri runs` shows it",
+        )
+
+
+class CompactionStopped(CompactionError):
+    """Somebody asked to stop before the work was done."""
+
+    code = "compaction.stopped"
+    retryable = True
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the compaction was stopped before it was done", hint="nothing is lost; compact the table again"
         )
 
 

@@ -27,11 +27,17 @@ def tables_of(project: Project) -> dict[TableName, list[tuple[PipelineSpec, Tabl
     return found
 
 
-def layout_of_table(project: Project, table: TableName, now: datetime) -> TableLayout:
-    """The layout that the first pipeline asks for that says anything of it; else that of every table."""
+def compaction_of_table(project: Project, table: TableName) -> CompactionSpec:
+    """What the first pipeline says that says anything of it; else that of every table."""
     feeding = tables_of(project).get(table, [])
     said = [each.compaction for _, each in feeding]
-    spec = next((each for each in said if each != CompactionSpec()), CompactionSpec())
+    return next((each for each in said if each != CompactionSpec()), CompactionSpec())
+
+
+def layout_of_table(project: Project, table: TableName, now: datetime) -> TableLayout:
+    """How the table is to be laid out, by what is said of its compaction."""
+    feeding = tables_of(project).get(table, [])
+    spec = compaction_of_table(project, table)
     blooms = {
         index_id(index): Blooms(index=IndexId(index_id(index)), columns=index.on)
         for _, each in feeding

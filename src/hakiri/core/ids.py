@@ -18,6 +18,7 @@ SpecId = NewType("SpecId", str)
 SelectionId = NewType("SelectionId", str)
 
 ENTROPY_BYTES = 8
+_COMPACTION = "compaction:"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -36,6 +37,16 @@ def new_uuid7(now: datetime, entropy: bytes) -> str:
     random_bits = int.from_bytes(entropy) & ((1 << 62) - 1)
     digits = f"{milliseconds << 80 | 7 << 76 | fraction << 64 | 0b10 << 62 | random_bits:032x}"
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+def compaction_queue(table: TableName) -> PipelineId:
+    """The name under which the compactions of a table are claimed. No pipeline can have such an id."""
+    return PipelineId(f"{_COMPACTION}{table}")
+
+
+def is_compaction(pipeline: PipelineId) -> bool:
+    """Whether what goes by this name are the compactions of a table, and no pipeline."""
+    return pipeline.startswith(_COMPACTION)
 
 
 def fresh_entropy() -> bytes:

@@ -53,6 +53,11 @@ class StoreLayout:
         return self.root / attempt_place(table=table, run=run, node=node, chunk=chunk, number=number)
 
     @property
+    def nodes(self) -> Path:
+        """Where the processes that work on this store are known."""
+        return self.root / "nodes"
+
+    @property
     def views(self) -> Path:
         return self.root / "views"
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 
 from hakiri.catalog.contract.chunks import Chunk
 from hakiri.core.canonical import canonical_json
@@ -37,6 +38,7 @@ class Landed:
     `superseded_by` is the last of the chunks that were planned in its place, if any were, and `successors`
     how many these are: their ids follow each other. `stream` is what the passes of a pipeline that it
     belongs to are of: the partition, or nothing for passes over all of them. Files are paths below the root.
+    `landed_at` is when it was committed.
     """
 
     pipeline: PipelineId
@@ -53,6 +55,7 @@ class Landed:
     ends_pass: bool = False
     unchanged: bool = False
     stream: str = ""
+    landed_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,7 @@ def landed_from(chunk: Chunk) -> Landed:
         ends_pass=manifest.ends_pass,
         unchanged=manifest.unchanged,
         stream=canonical_json(partition) if partition else "",
+        landed_at=chunk.completed_at,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,10 +15,13 @@ from hakiri.cli.frame import AsJson
 
 if TYPE_CHECKING:
     from hakiri.cli.app import App
+    from hakiri.cli.context.progress import CompactionDisplay
     from hakiri.cli.reports.context import CompactedTable
     from hakiri.cli.runtime import Place
+    from hakiri.compaction.claims import Claims
     from hakiri.compaction.compacting import Compacted, Compactor
     from hakiri.core.ids import TableName
+    from hakiri.telemetry import Telemetry
 
 
 def compact(
@@ -35,53 +39,113 @@ def compact(
 
     A snapshot has one row a key, sorted as the table's `cluster_by` says, in few files: queries read it
     first. Readers see the same rows before, during and after. What was folded is kept for `retain_runs`.
+    A table that somebody else compacts at this moment is left to them.
     """
     from hakiri.cli.reports.context import CompactReport
     from hakiri.cli.runtime import open_place
-    from hakiri.compaction.layouts import layout_of_table
-    from hakiri.compaction.runs import CompactionRun
-    from hakiri.pipelines.runtime.ground import fresh_run
 
     app = app_of(ctx)
-    with open_place(app, only=None) as place, _compactor(app, place) as compactor:
+    with open_place(app, only=None) as place, _workbench(app, place, is_shown=not as_json) as bench:
         done: list[CompactedTable] = []
         for name in chosen_tables(place, table):
-            began = app.clock.monotonic()
-            folded = CompactionRun(
-                compactor=compactor,
-                table=name,
-                laid_out=layout_of_table(place.project, name, app.clock.now()),
-                is_full=is_full,
-            ).work(fresh_run(app.clock))
-            done.append(_report(name, folded, app.clock.monotonic() - began))
+            done.append(bench.compacted(name, is_full=is_full))
             if not as_json:
                 app.console.print(_line(done[-1]))
     if as_json:
         app.console.data(CompactReport(tables=tuple(done)))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Workbench:
+    """What compacts the tables of a place, one after the other."""
+
+    app: App
+    place: Place
+    compactor: Compactor
+    claims: Claims
+    telemetry: Telemetry
+    display: CompactionDisplay
+
+    def compacted(self, table: TableName, *, is_full: bool) -> CompactedTable:
+        from hakiri.cli.reports.context import CompactedTable
+        from hakiri.compaction.errors import CompactionUnderWay
+        from hakiri.compaction.layouts import layout_of_table
+        from hakiri.compaction.runs import CompactionRun
+        from hakiri.pipelines.runtime.ground import fresh_run
+
+        clock = self.app.clock
+        began = clock.monotonic()
+        self.display.begin(table)
+        work = CompactionRun(
+            compactor=self.compactor,
+            table=table,
+            laid_out=layout_of_table(self.place.project, table, clock.now()),
+            is_full=is_full,
+            claims=self.claims,
+            telemetry=self.telemetry,
+        )
+        try:
+            folded = work.work(fresh_run(clock))
+        except CompactionUnderWay as error:
+            return CompactedTable(
+                table=table, is_compacted=False, held_by=error.holder, held_since=error.since
+            )
+        finally:
+            self.display.close()
+        return _report(table, folded, clock.monotonic() - began)
+
+
 @contextmanager
-def _compactor(app: App, place: Place) -> Iterator[Compactor]:
+def _workbench(app: App, place: Place, *, is_shown: bool) -> Iterator[_Workbench]:
     """What compacts on Spark, which is started when there is something to fold."""
-    from hakiri.cli.runtime import node_of
-    from hakiri.cli.spark import spark_of
+    from hakiri.cli.context.progress import CompactionDisplay
+    from hakiri.cli.runtime import node_of, telemetry_of
+    from hakiri.cli.spark import engine_of
+    from hakiri.compaction.claims import Claims
     from hakiri.compaction.compacting import Compactor
     from hakiri.compaction.runner import SparkTasks
+    from hakiri.engine import session
+    from hakiri.pipelines.runtime.burying import bury_the_dead
+    from hakiri.store.nodes import known_node
     from hakiri.store.publishing import Publisher
 
-    publisher = Publisher(place.layout, place.catalog)
-    with ExitStack() as stack:
+    catalog, settings, now = place.catalog, place.settings, app.clock.now()
+    node = node_of(settings)
+    publisher = Publisher(place.layout, catalog)
+    display = CompactionDisplay(app.console, app.clock, is_shown=is_shown)
+
+    with (
+        known_node(place.layout.nodes, node),
+        telemetry_of(app, place) as telemetry,
+        ExitStack() as stack,
+    ):
+        stack.callback(display.close)
+        bury_the_dead(catalog, place.layout.nodes, app.clock)
+        root = place.project.root
         tasks = SparkTasks(
-            lambda: stack.enter_context(spark_of(app, place.settings, project=place.project.root))
+            lambda: stack.enter_context(session(engine_of(app, settings), display, project=root)),
+            told=display.tasks,
         )
-        yield Compactor(
-            catalog=place.catalog,
-            layout=place.layout,
-            clock=app.clock,
-            node=node_of(place.settings),
-            run_tasks=tasks,
-            publish=lambda table: publisher.publish([table]),
-            by_copy=not place.settings.context.rename,
+        yield _Workbench(
+            app=app,
+            place=place,
+            compactor=Compactor(
+                catalog=catalog,
+                layout=place.layout,
+                clock=app.clock,
+                node=node,
+                run_tasks=tasks,
+                publish=lambda table: publisher.publish([table]),
+                by_copy=not settings.context.rename,
+            ),
+            claims=Claims(
+                catalog=catalog,
+                clock=app.clock,
+                node=node,
+                lease=settings.runtime.lease.after(now) - now,
+            ),
+            telemetry=telemetry,
+            display=display,
         )
 
 
@@ -110,6 +174,9 @@ def _line(done: CompactedTable) -> str:
     from hakiri.cli.board.words import counted
     from hakiri.core.grammar import format_size
 
+    if done.held_by is not None and done.held_since is not None:
+        since = f"{done.held_since:%Y-%m-%d %H:%M:%S}Z"
+        return f"{done.table}: left alone, `{done.held_by}` is compacting it since {since}"
     if not done.is_compacted:
         return f"{done.table}: nothing new to fold"
     read = f"{done.rows_read:,} rows in {format_size(done.bytes_read)}"

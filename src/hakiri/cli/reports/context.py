@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactedTable:
-    """What became of a table. `waiting` chunks could not be folded yet, since an earlier one is under way."""
+    """What became of a table. `waiting` chunks could not be folded yet, since an earlier one is under way.
+
+    `held_by` is the worker that compacts it at this moment, since `held_since`.
+    """
 
     table: str
     is_compacted: bool
@@ -20,6 +24,8 @@ class CompactedTable:
     files: int = 0
     waiting: int = 0
     seconds: float = 0.0
+    held_by: str | None = None
+    held_since: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from hakiri.catalog import Catalog
 from hakiri.catalog.contract.chunks import Chunk
 from hakiri.catalog.contract.lineage import Edge
 from hakiri.catalog.contract.runs import Run
-from hakiri.core.ids import RunId
+from hakiri.core.ids import RunId, is_compaction
 from hakiri.pipelines.operations.errors import NoSuchRun
 from hakiri.pipelines.operations.streams import all_chunks
 from hakiri.store.layout import StoreLayout
@@ -107,7 +107,7 @@ def _is_named(run: RunId, name: str) -> bool:
 
 
 def _chunk_story(chunk: Chunk) -> ChunkStory:
-    if chunk.winning_attempt is None or chunk.manifest is None:
+    if chunk.winning_attempt is None or chunk.manifest is None or is_compaction(chunk.pipeline):
         return ChunkStory(chunk=chunk)
     manifest = AttemptManifest.parse(chunk.manifest)
     return ChunkStory(chunk=chunk, counts=manifest.counts, folder=manifest.place)

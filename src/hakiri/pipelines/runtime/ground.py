@@ -18,6 +18,7 @@ from hakiri.pipelines.runtime.sessions import Sessions
 from hakiri.pipelines.runtime.steps import Reached, unwatched
 from hakiri.store.layout import StoreLayout
 from hakiri.store.reading import VisibleFiles, visible_files
+from hakiri.telemetry import Telemetry
 
 # How many Spark jobs one process has in flight: one that computes while another waits for its source.
 JOBS_AT_ONCE = 2
@@ -75,11 +76,12 @@ class Ground:
     jobs_at_once: int = JOBS_AT_ONCE
     segment_rows: int = SEGMENT_ROWS
     stop: Stop = field(default_factory=Stop)
+    telemetry: Telemetry | None = None
 
     @property
     def nodes(self) -> Path:
         """Where the processes that work on this store are known."""
-        return self.layout.root / "nodes"
+        return self.layout.nodes
 
     def find_files(self, table: TableName) -> VisibleFiles | None:
         """What a reader of a table reads now; None for a table that the store does not have."""
