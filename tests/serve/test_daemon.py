@@ -3,107 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 
 import pytest
+from tests.serve.serving import MINUTE, T0, P, served
 from tests.support.counted import CountedSource, manifest, moments
 from tests.support.runtime import Lab
 
 from hakiri.catalog.contract.pipelines import Decision, Phase
 from hakiri.catalog.contract.runs import RunStatus
-from hakiri.core.clock import FixedClock
-from hakiri.core.errors import HakiriError
-from hakiri.core.ids import NodeId, PipelineId, RunId
-from hakiri.manifest import load_project
-from hakiri.pipelines.choosing import Applied
+from hakiri.core.ids import NodeId
 from hakiri.pipelines.events import ChunkStarted, Waiting
 from hakiri.pipelines.plan import plan_project
-from hakiri.pipelines.runtime.apply import open_shop
 from hakiri.pipelines.runtime.ground import fresh_run
-from hakiri.serve.daemon import Daemon
 
 pytestmark = pytest.mark.spark
-T0 = datetime(2026, 5, 12, 8, 0, tzinfo=UTC)
-MINUTE = timedelta(minutes=1)
-P = PipelineId("p")
-
-
-@dataclass
-class Heard:
-    """What a daemon told."""
-
-    runs: list[Applied] = field(default_factory=list)
-    crashes: list[BaseException] = field(default_factory=list)
-    troubles: list[str] = field(default_factory=list)
-    reloads: list[int] = field(default_factory=list)
-    pauses: list[tuple[str | None, datetime | None]] = field(default_factory=list)
-
-    def ended(self, applied: Applied) -> None:
-        self.runs.append(applied)
-
-    def crashed(self, pipeline: str, error: BaseException) -> None:
-        self.crashes.append(error)
-
-    def troubled(self, error: HakiriError) -> None:
-        self.troubles.append(str(error))
-
-    def reloaded(self, pipelines: int) -> None:
-        self.reloads.append(pipelines)
-
-    def idle(self, following: str | None, at: datetime | None) -> None:
-        self.pauses.append((following, at))
-
-
-@dataclass
-class Served:
-    """A daemon whose looks the test takes, and the clock it goes by."""
-
-    lab: Lab
-    clock: FixedClock
-    daemon: Daemon
-    heard: Heard
-
-    def look(self, *, after: timedelta = timedelta()) -> None:
-        """Look at that time, and again until nothing is left to be done just now."""
-        self.clock.advance(after)
-        self.daemon.look()
-        rest = threading.Event()
-        while self.daemon.busy:
-            rest.wait(0.02)
-        self.daemon.look()
-        while self.daemon.busy:
-            rest.wait(0.02)
-
-    def runs(self) -> list[RunId]:
-        with self.lab.catalog() as catalog:
-            return [run.run for run in reversed(catalog.runs.latest(P))]
-
-    def done(self) -> int:
-        with self.lab.catalog() as catalog:
-            return catalog.chunks.tally(P).done
-
-    def phase(self) -> Phase:
-        with self.lab.catalog() as catalog:
-            state = catalog.pipelines.get(P)
-            assert state is not None
-            return state.phase
-
-
-@contextmanager
-def served(lab: Lab) -> Iterator[Served]:
-    clock = FixedClock(T0)
-    lab.clock = clock
-    heard = Heard()
-    with lab.ground() as ground, open_shop(ground, list(ground.project.pipelines)) as shop:
-        daemon = Daemon(shop, load=lambda: load_project(lab.root), teller=heard, news_every=MINUTE)
-        try:
-            yield Served(lab, clock, daemon, heard)
-        finally:
-            daemon.stop()
-    assert heard.crashes == []
 
 
 def a_few_chunks_a_tick(most: int) -> str:

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
     from hakiri.cli.app import App
     from hakiri.cli.board import Board
+    from hakiri.compaction.compacting import Compacted
     from hakiri.core.errors import HakiriError
+    from hakiri.core.ids import TableName
     from hakiri.manifest import Project
     from hakiri.pipelines.choosing import Applied
 
@@ -29,7 +31,8 @@ def serve(ctx: typer.Context) -> int:
     Until Ctrl-C or SIGTERM, everything is kept as the manifest says. It is read again when it changes, and
     what `hakiri retry`, `hakiri backfill rewind` and others ask for in the meantime is taken up within
     seconds. Several may serve at once, also on machines that share a catalog. A failed pipeline waits for a
-    decision, and the others go on.
+    decision, and the others go on. Meanwhile tables are compacted when they are due, with at most half of
+    Spark's cores, and files whose time has come are deleted.
     """
     from hakiri.cli.board.words import counted
     from hakiri.cli.runtime import open_ground, open_place
@@ -93,6 +96,28 @@ class _Told:
 
             self._board.say("".join(traceback.format_exception(error)).rstrip())
         self._board.say(failure_text(pipeline, as_hakiri_error(error)))
+
+    def compacting(self, table: TableName, why: str) -> None:
+        self._board.say(f"{table}: compacting, {why}")
+
+    def compacted(self, table: TableName, done: Compacted, seconds: float) -> None:
+        from hakiri.cli.context.compact import line_of, report_of
+
+        self._board.say(line_of(report_of(table, done, seconds)))
+
+    def not_compacted(self, table: TableName, error: Exception) -> None:
+        from hakiri.cli.failures import as_hakiri_error, human_text
+
+        told = as_hakiri_error(error)
+        text = human_text(told)
+        is_named = f"`{table}`" in str(told)
+        self._board.say(text if is_named else text.replace(": ", f": table `{table}`: ", 1))
+
+    def collected(self, files: int, size: int) -> None:
+        from hakiri.cli.board.words import counted
+        from hakiri.core.grammar import format_size
+
+        self._board.say(f"garbage: {counted(files, 'file')} deleted, {format_size(size)}")
 
     def troubled(self, error: HakiriError) -> None:
         from hakiri.cli.failures import human_text

@@ -12,6 +12,8 @@ import pyarrow as pa
 from hakiri.compaction.errors import CompactionStopped
 from hakiri.compaction.tasks import Report, Task
 from hakiri.core.errors import HakiriError
+from hakiri.engine import as_ours
+from hakiri.engine.errors import SparkUnreachable
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
@@ -32,19 +34,25 @@ def _never() -> bool:
     return False
 
 
+def _kept(_: SparkSession) -> None:
+    """For whoever opened the session for this alone."""
+
+
 @dataclass(frozen=True, slots=True)
 class SparkTasks:
     """Runs tasks as Spark jobs; the first opens the session.
 
     With a `share` below 1 a job has no more tasks than that share of all cores, at least one, so that others
     always find a free core or have one soon. `told` hears of all the tasks, and how many of them are done,
-    before each job. Nothing more is begun once it `is_stopped`.
+    before each job. Nothing more is begun once it `is_stopped`. A session whose server is gone is let go by
+    `lose`.
     """
 
     open_session: Callable[[], SparkSession]
     share: float = 1.0
     is_stopped: Callable[[], bool] = _never
     told: Told = _untold
+    lose: Callable[[SparkSession], None] = _kept
     _opened: list[SparkSession] = field(default_factory=list)
     _cores: list[int] = field(default_factory=list)
 
@@ -62,10 +70,20 @@ class SparkTasks:
                 start = len(reports)
                 reports += self._done(tasks, start, min(len(tasks), start + self._most_at_once(len(tasks))))
             except Exception as error:
-                if self.is_stopped():
-                    raise CompactionStopped from error  # that is how Spark says that it was interrupted
-                raise
+                told = self._told_as(error)
+                if told is error:
+                    raise
+                raise told from error
         return reports
+
+    def _told_as(self, error: Exception) -> BaseException:
+        """What to raise instead: Spark's own errors are told as ours, and a lost session is let go."""
+        if self.is_stopped():
+            return CompactionStopped()  # that is how Spark says that it was interrupted
+        told = as_ours(error)
+        if isinstance(told, SparkUnreachable) and self._opened:
+            self.lose(self._opened.pop())
+        return told
 
     def _done(self, tasks: Sequence[Task], start: int, end: int) -> list[Report]:
         texts = {number: pickle.dumps(tasks[number]) for number in range(start, end)}
@@ -100,7 +118,8 @@ def _cores_of(spark: SparkSession) -> int:
     """How many tasks a Spark runs at once, wherever it runs: so many partitions does it make by itself."""
     from pyspark.sql import functions as F
 
-    last = spark.range(_MANY_ROWS).agg(F.max(F.spark_partition_id())).toArrow()
+    numbers = spark.range(_MANY_ROWS).select(F.spark_partition_id().alias("number"))
+    last = numbers.agg(F.max("number")).toArrow()
     return int(last.column(0)[0].as_py()) + 1
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -21,8 +20,10 @@ from hakiri.pipelines.runtime.apply import PIPELINES_AT_ONCE, chunks_at_once, ru
 from hakiri.pipelines.runtime.burying import bury_the_dead
 from hakiri.pipelines.runtime.ground import Ground
 from hakiri.pipelines.runtime.shop import Shop, phase_of
-from hakiri.serve.looks import Look, due_at, look_at, seconds_before_next_try
+from hakiri.serve.looks import Look, due_at, look_at
+from hakiri.serve.patience import Patience
 from hakiri.serve.telling import Teller
+from hakiri.serve.upkeep import Pace, Upkeep
 
 # How often everything is looked at when no schedule comes before: what others changed is seen then.
 LOOK_SECONDS = 10.0
@@ -43,14 +44,20 @@ class _UnderWay:
 
 
 class Daemon:
-    """Keeps the pipelines of a project as its manifest says.
+    """Keeps the pipelines of a project as its manifest says, and looks after their tables.
 
     `load` reads the manifest; it is read again at every look, and while it is wrong the last one that was
     right stays in force. A failed pipeline waits for a decision, like everywhere; the others go on.
     """
 
     def __init__(
-        self, shop: Shop, *, load: Callable[[], Project], teller: Teller, news_every: timedelta
+        self,
+        shop: Shop,
+        *,
+        load: Callable[[], Project],
+        teller: Teller,
+        news_every: timedelta,
+        pace: Pace | None = None,
     ) -> None:
         self._shop = shop
         self._load = load
@@ -59,8 +66,7 @@ class Daemon:
         self._lock = threading.Lock()
         self._woken = threading.Event()
         self._under_way: dict[str, _UnderWay] = {}
-        self._not_before: dict[str, datetime] = {}
-        self._in_vain: Counter[str] = Counter()
+        self._patience = Patience()
         self._news: set[str] = set()
         self._asked_at: datetime | None = None
         self._asker: threading.Thread | None = None
@@ -68,6 +74,7 @@ class Daemon:
         self._worked_at = shop.ground.clock.now()
         self._next_look: datetime | None = None
         self._is_idle = False
+        self._upkeep = Upkeep(shop, teller, self._woken.set, pace or Pace())
         retire_the_gone(shop.ground.project, shop.ground.catalog, shop.ground.clock.now())
 
     @property
@@ -102,14 +109,24 @@ class Daemon:
         """How many runs are under way, without those that wait for a tick."""
         return sum(not each.allowance.is_waited_for for each in self._running())
 
+    @property
+    def is_keeping_up(self) -> bool:
+        """Whether a table is being compacted, or garbage collected."""
+        return self._upkeep.is_busy
+
     def stop(self) -> None:
         """Have everything that is under way given back, and wait for that."""
         self.ground.stop.ask()
         running = self._running()
-        if running and self.ground.sessions.is_open:
-            self.ground.sessions.get().interruptAll()
+        if running:
+            self._interrupt()
         for each in running:
             each.ended.wait()
+        self._upkeep.stop(self._interrupt)
+
+    def _interrupt(self) -> None:
+        if self.ground.sessions.is_open:
+            self.ground.sessions.get().interruptAll()
 
     def _look(self) -> None:
         now = self.ground.clock.now()
@@ -127,16 +144,20 @@ class Daemon:
                 quiet.append(spec)
             if need is Need.NOTHING:
                 next_fires.append((due_at(self.ground.catalog, spec, now), spec.id))
-            elif need.is_work and self._not_before.get(spec.id, now) <= now:
+            elif need.is_work and self._patience.may_try(spec.id, now):
                 look = look_at(self.ground.catalog, spec, need, now, lease=self.ground.lease)
                 if look.may_start:
                     asked_for.append(look)
         self._ask_for_news(quiet, now)
         # Whoever waited longest comes first, so that none is forgotten when there are many.
         long_ago = datetime.min.replace(tzinfo=UTC)
+        left = 0
         for look in sorted(asked_for, key=lambda look: look.last_started or long_ago):
             if self.busy < PIPELINES_AT_ONCE:
                 self._start(look, now)
+            else:
+                left += 1
+        self._upkeep.look(self._shop, now, is_crowded=left > 0)
         self._note_idle(min(((at, name) for at, name in next_fires if at is not None), default=None), now)
 
     def _tick(self, one: _UnderWay, now: datetime) -> datetime | None:
@@ -190,14 +211,7 @@ class Daemon:
 
     def _remember(self, pipeline: str, *, was_in_vain: bool) -> None:
         """Leave a pipeline alone for a while, longer each time, that nothing could be done for."""
-        with self._lock:
-            if not was_in_vain:
-                self._in_vain.pop(pipeline, None)
-                self._not_before.pop(pipeline, None)
-                return
-            self._in_vain[pipeline] += 1
-            seconds = seconds_before_next_try(self._in_vain[pipeline])
-            self._not_before[pipeline] = self.ground.clock.now() + timedelta(seconds=seconds)
+        self._patience.remember(pipeline, self.ground.clock.now(), was_in_vain=was_in_vain)
 
     def _reload(self) -> HakiriError | None:
         """Read the manifest again; what is wrong with it, if it cannot be taken."""
@@ -243,6 +257,8 @@ class Daemon:
 
     def _note_idle(self, following: tuple[datetime, str] | None, now: datetime) -> None:
         self._next_look = following[0] if following is not None else None
+        if self._upkeep.is_busy:
+            self._worked_at = now
         if self.busy:
             return
         if now - self._worked_at > REST_AFTER:

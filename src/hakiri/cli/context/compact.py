@@ -50,7 +50,7 @@ def compact(
         for name in chosen_tables(place, table):
             done.append(bench.compacted(name, is_full=is_full))
             if not as_json:
-                app.console.print(_line(done[-1]))
+                app.console.print(line_of(done[-1]))
     if as_json:
         app.console.data(CompactReport(tables=tuple(done)))
 
@@ -92,7 +92,7 @@ class _Workbench:
             )
         finally:
             self.display.close()
-        return _report(table, folded, clock.monotonic() - began)
+        return report_of(table, folded, clock.monotonic() - began)
 
 
 @contextmanager
@@ -149,7 +149,8 @@ def _workbench(app: App, place: Place, *, is_shown: bool) -> Iterator[_Workbench
         )
 
 
-def _report(table: TableName, done: Compacted | None, seconds: float) -> CompactedTable:
+def report_of(table: TableName, done: Compacted | None, seconds: float) -> CompactedTable:
+    """What became of a table that nobody else was at."""
     from hakiri.cli.reports.context import CompactedTable
 
     if done is None:
@@ -170,7 +171,8 @@ def _report(table: TableName, done: Compacted | None, seconds: float) -> Compact
     )
 
 
-def _line(done: CompactedTable) -> str:
+def line_of(done: CompactedTable) -> str:
+    """The same for a person."""
     from hakiri.cli.board.words import counted
     from hakiri.core.grammar import format_size
 
