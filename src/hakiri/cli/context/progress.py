@@ -90,4 +90,6 @@ class CompactionDisplay:
             self._bars.start()
             self._bar = self._bars.add_task(words, total=None, facts=facts)
         total = None if fraction is None else 1.0
-        self._bars.update(self._bar, description=words, facts=facts, completed=fraction or 0.0, total=total)
+        self._bars.update(
+            self._bar, description=words, facts=facts, completed=fraction or 0.0, total=total, refresh=True
+        )
