@@ -7,6 +7,7 @@ import pickle
 import pkgutil
 import re
 from collections import Counter
+from datetime import UTC, datetime
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 EXAMPLES: MappingProxyType[str, Any] = MappingProxyType(
     {
         "bool": True,
+        "datetime": datetime(2026, 5, 12, 8, 14, tzinfo=UTC),
         "float": 1.5,
         "int": 3,
         "str": "x",

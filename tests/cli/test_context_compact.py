@@ -22,9 +22,10 @@ from tests.support.past import pipeline
 from hakiri.cli.console import Console
 from hakiri.cli.context.progress import CompactionDisplay
 from hakiri.compaction.claims import Claims
-from hakiri.compaction.compacting import TableLayout
+from hakiri.compaction.fold_tasks import ScatterTask, WriteTask
+from hakiri.compaction.recipes import TableLayout
 from hakiri.compaction.runs import CompactionRun, queue_of
-from hakiri.compaction.tasks import Recipe, ScatterTask, WriteTask
+from hakiri.compaction.tasks import Recipe
 from hakiri.core.clock import FixedClock, SystemClock
 from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import NodeId, RunId
@@ -117,7 +118,7 @@ def test_compactions_are_listed_and_shown_among_the_runs(run: Run, tmp_path: Pat
 
 
 RECIPE = Recipe(table="orders", schemas={}, primary_key=("id",), cluster_by=("name",))
-SCATTER = ScatterTask(recipe=RECIPE, inputs=(), bounds=b"", folder="")
+SCATTER = ScatterTask(recipe=RECIPE, inputs=(), bounds=b"x", folder="")
 WRITE = WriteTask(recipe=RECIPE, folder="", part=0, pieces=("a",), is_settled=True)
 
 

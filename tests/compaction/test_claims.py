@@ -19,8 +19,9 @@ from tests.store.workshop import ORDERS, T0, open_workshop
 from hakiri.catalog.contract.chunks import ChunkStatus
 from hakiri.catalog.contract.runs import RunStatus
 from hakiri.compaction.claims import Claims
-from hakiri.compaction.compacting import Compacted, Compactor, TableLayout
+from hakiri.compaction.compacting import Compacted, Compactor
 from hakiri.compaction.errors import CompactionUnderWay, TableMoved
+from hakiri.compaction.recipes import TableLayout
 from hakiri.compaction.runs import CompactionRun, queue_of
 from hakiri.compaction.steps import Step
 from hakiri.core.cursors import CursorKind

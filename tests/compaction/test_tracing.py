@@ -9,11 +9,13 @@ from tests.compaction.bench import SCHEMA, Bench
 from tests.store.workshop import ORDERS, T0
 from tests.support.tracing import Told, counting_entropy
 
-from hakiri.compaction.compacting import TableLayout
+from hakiri.compaction.fold_tasks import SampleTask, ScatterTask, SettleTask, WriteTask
+from hakiri.compaction.merge_tasks import MergeTask, RecentTask
+from hakiri.compaction.recipes import TableLayout
 from hakiri.compaction.runs import CompactionRun
 from hakiri.compaction.stages import Stage, stage_of
 from hakiri.compaction.steps import Step
-from hakiri.compaction.tasks import InputFile, Recipe, SampleTask, ScatterTask, SettleTask, Task, WriteTask
+from hakiri.compaction.tasks import InputFile, Recipe, Task
 from hakiri.core.clock import FixedClock
 from hakiri.core.ids import RunId
 from hakiri.telemetry import Telemetry, TraceSpan, open_telemetry, read_trace, trace_id_of, trace_path
@@ -73,6 +75,7 @@ def test_a_compaction_is_a_span_that_tells_what_went_in_and_what_came_out(
         "hakiri.compaction.rows_read": 3,
         "hakiri.compaction.rows": 2,
         "hakiri.compaction.files": 1,
+        "hakiri.compaction.files_kept": 0,
         "hakiri.compaction.sidecar_seconds": 0.0,
     }
     steps = [event.name for event in span.events]
@@ -101,25 +104,28 @@ FILE = InputFile(path="a", schema_version=1, rows=1, bytes=1)
 
 
 @pytest.mark.parametrize(
-    ("task", "number", "of"),
+    ("task", "start", "end"),
     [
-        (SampleTask(recipe=recipe("name"), inputs=(), by={}, count=2), 1, 3),
-        (ScatterTask(recipe=recipe("name"), inputs=(), bounds=b"", folder=""), 1, 3),
-        (ScatterTask(recipe=recipe("id"), inputs=(), bounds=b"", folder=""), 1, 2),
-        (SettleTask(recipe=recipe("name"), pieces=(), bounds=b"", folder=""), 2, 3),
-        (WriteTask(recipe=recipe("name"), folder="", part=0, pieces=("a",), is_settled=True), 3, 3),
-        (WriteTask(recipe=recipe("id"), folder="", part=0, pieces=("a",)), 2, 2),
-        (WriteTask(recipe=recipe("id"), folder="", part=0, inputs=(FILE,)), 1, 1),
+        (SampleTask(recipe=recipe("name"), inputs=(), by={}, count=2), 0, 1 / 10),
+        (ScatterTask(recipe=recipe("name"), inputs=(), bounds=b"x", folder=""), 0, 1 / 3),
+        (ScatterTask(recipe=recipe("id"), inputs=(), bounds=b"x", folder=""), 0, 1 / 2),
+        (SettleTask(recipe=recipe("name"), pieces=(), bounds=b"", folder=""), 1 / 3, 2 / 3),
+        (WriteTask(recipe=recipe("name"), folder="", part=0, pieces=("a",), is_settled=True), 2 / 3, 1),
+        (WriteTask(recipe=recipe("id"), folder="", part=0, pieces=("a",)), 1 / 2, 1),
+        (WriteTask(recipe=recipe("id"), folder="", part=0, inputs=(FILE,)), 0, 1),
+        (ScatterTask(recipe=recipe("id"), inputs=(), folder=""), 0, 2 / 10),
+        (RecentTask(recipe=recipe("id"), pieces=(), base=(), folder=""), 2 / 10, 3 / 10),
+        (MergeTask(recipe=recipe("id"), folder="", part=0, parts=1, most_rows=1), 3 / 10, 1),
     ],
 )
-def test_every_task_belongs_to_a_stage(task: Task, number: int, of: int) -> None:
+def test_every_task_belongs_to_a_stage(task: Task, start: float, end: float) -> None:
     stage = stage_of(task)
 
-    assert (stage.number, stage.of) == (number, of)
+    assert (stage.start, stage.end) == (start, end)
 
 
 def test_how_far_it_is_counts_the_stages_before() -> None:
-    second = Stage(words="x", number=2, of=4)
+    second = Stage(words="x", start=0.25, end=0.5)
 
     assert [second.fraction(done, 10) for done in (0, 5, 10)] == [0.25, 0.375, 0.5]
     assert second.fraction(0, 0) == 0.25

@@ -20,7 +20,7 @@ from hakiri.manifest import load_project
 from hakiri.pipelines.choosing import Applied
 from hakiri.pipelines.runtime.apply import open_shop
 from hakiri.serve.daemon import Daemon
-from hakiri.serve.upkeep import Pace
+from hakiri.serve.upkeep import Manner
 
 T0 = datetime(2026, 5, 12, 8, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -109,13 +109,15 @@ class Served:
 
 @contextmanager
 def served(
-    lab: Lab, clock: FixedClock | None = None, pace: Pace | None = None, **changes: Any
+    lab: Lab, clock: FixedClock | None = None, manner: Manner | None = None, **changes: Any
 ) -> Iterator[Served]:
     clock = clock or FixedClock(T0)
     lab.clock = clock
     heard = Heard()
     with lab.ground(**changes) as ground, open_shop(ground, list(ground.project.pipelines)) as shop:
-        daemon = Daemon(shop, load=lambda: load_project(lab.root), teller=heard, news_every=MINUTE, pace=pace)
+        daemon = Daemon(
+            shop, load=lambda: load_project(lab.root), teller=heard, news_every=MINUTE, manner=manner
+        )
         try:
             yield Served(lab, clock, daemon, heard)
         finally:

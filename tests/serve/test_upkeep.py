@@ -19,7 +19,7 @@ from hakiri.compaction.runs import queue_of
 from hakiri.core.clock import FixedClock
 from hakiri.core.ids import NodeId, TableName
 from hakiri.pipelines.runtime.apply import open_shop
-from hakiri.serve.upkeep import LONGEST_YIELD, Pace, Upkeep
+from hakiri.serve.upkeep import LONGEST_YIELD, Manner, Upkeep
 
 pytestmark = pytest.mark.spark
 ITEMS = TableName("counted_items")
@@ -147,7 +147,7 @@ def test_while_pipelines_wait_for_room_no_compaction_begins_for_an_hour(
     lab.applied()
 
     with lab.ground() as ground, open_shop(ground, list(ground.project.pipelines)) as shop:
-        upkeep = Upkeep(shop, Heard(), lambda: None, Pace())
+        upkeep = Upkeep(shop, Heard(), lambda: None, Manner())
         begun = []
         for at in (T0, T0 + LONGEST_YIELD - MINUTE, T0 + LONGEST_YIELD):
             upkeep.look(shop, at, is_crowded=True)
@@ -158,7 +158,7 @@ def test_while_pipelines_wait_for_room_no_compaction_begins_for_an_hour(
 
 
 # So small that a table of this test has many tasks, one after the other.
-MANY_TASKS = Pace(bytes_a_range=2500)
+MANY_TASKS = Manner(bytes_a_range=2500)
 
 
 @pytest.mark.spec("HC-054")
@@ -170,7 +170,7 @@ def test_a_compaction_that_is_under_way_is_given_back_when_the_daemon_ends(
     lab.clock = FixedClock(T0)
     lab.applied()
 
-    with served(lab, pace=MANY_TASKS) as serving:
+    with served(lab, manner=MANY_TASKS) as serving:
         serving.daemon.look()
         rest = threading.Event()
         while not list(lab.layout.data_folder(ITEMS).glob("*.staging/_exchange/read/*")):

@@ -38,6 +38,7 @@ def serve(ctx: typer.Context) -> int:
     from hakiri.cli.runtime import open_ground, open_place
     from hakiri.pipelines.runtime.apply import open_shop
     from hakiri.serve.daemon import Daemon
+    from hakiri.serve.upkeep import Manner
 
     app = app_of(ctx)
     with (
@@ -51,6 +52,7 @@ def serve(ctx: typer.Context) -> int:
             load=lambda: _runnable(app, place.settings.context.default_destination),
             teller=_Told(app, board),
             news_every=place.settings.runtime.news_every.after(now) - now,
+            manner=Manner(by_copy=not place.settings.context.rename),
         )
         board.say(f"serving {counted(len(place.specs), 'pipeline')} of `{place.project.name}`")
         try:

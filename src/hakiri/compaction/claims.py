@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.chunks import Chunk, ChunkAttempt, ChunkCommit, ChunkError, ChunkStatus, NewChunk
 from hakiri.catalog.contract.leases import LEASE_TTL
-from hakiri.catalog.contract.runs import RunOutcome, RunStatus
+from hakiri.catalog.contract.runs import ABANDONED, RunOutcome, RunStatus
 from hakiri.catalog.errors import LeaseLost, RunEnded
 from hakiri.catalog.keeper import LeaseKeeper
 from hakiri.core.canonical import canonical_json
@@ -111,8 +111,8 @@ class Claims:
             return
         gone = RunOutcome(
             status=RunStatus.FAILED,
-            error_kind="abandoned",
+            error_kind=ABANDONED,
             error_message=f"its lease ran out, and `{self.node}` took the compaction over",
         )
-        with suppress(RunEnded):
+        with suppress(RunEnded):  # by itself, or by whoever saw first that it is gone
             self.catalog.runs.end(former, gone, self.clock.now())

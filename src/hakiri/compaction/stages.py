@@ -27,24 +27,24 @@ def stage_of(task: Task) -> Stage:
 
     Of what is not known here only its own tasks are counted.
     """
+    words, start, end = "building indexes", 0.0, 1.0
     match task:
         case SampleTask():
-            return Stage(words="sampling", end=0.1)
+            words, end = "sampling", 0.1
         case ScatterTask(bounds=None):
-            return Stage(words="reading what is new", end=0.2)
+            words, end = "reading what is new", 0.2
         case RecentTask():
-            return Stage(words="sorting what is new", start=0.2, end=0.3)
+            words, start, end = "sorting what is new", 0.2, 0.3
         case MergeTask():
-            return Stage(words="merging", start=0.3)
+            words, start = "merging", 0.3
         case ScatterTask(recipe=recipe):
             # Where ranges tell nothing of the key, the newest rows are found in a pass of its own.
             is_apart = bool(recipe.primary_key) and recipe.order[0] not in recipe.primary_key
-            return Stage(words="reading", end=1 / 3 if is_apart else 1 / 2)
+            words, end = "reading", 1 / 3 if is_apart else 1 / 2
         case SettleTask():
-            return Stage(words="finding the newest rows", start=1 / 3, end=2 / 3)
+            words, start, end = "finding the newest rows", 1 / 3, 2 / 3
         case WriteTask(inputs=inputs, is_settled=is_settled) if not inputs:
-            return Stage(words="sorting and writing", start=2 / 3 if is_settled else 1 / 2)
+            words, start = "sorting and writing", 2 / 3 if is_settled else 1 / 2
         case WriteTask():
-            return Stage(words="reading, sorting and writing")
-        case _:
-            return Stage(words="building indexes")
+            words = "reading, sorting and writing"
+    return Stage(words=words, start=start, end=end)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hakiri.catalog.contract.pipelines import Phase
-from hakiri.catalog.contract.runs import Run, RunStatus
+from hakiri.catalog.contract.runs import ABANDONED, Run, RunStatus
 from hakiri.core.ids import PipelineId
 from hakiri.pipelines.applied import spec_hash
 from hakiri.pipelines.chunks.due import is_due
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from hakiri.catalog import Catalog
     from hakiri.manifest import PipelineSpec
 
-# What is recorded of a run whose process is gone.
-ABANDONED = "abandoned"
 _LATEST_RUNS = 10
 _LATEST_CHUNKS = 1000
 # How far ahead the clock of another machine may be.

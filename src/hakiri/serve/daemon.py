@@ -23,7 +23,7 @@ from hakiri.pipelines.runtime.shop import Shop, phase_of
 from hakiri.serve.looks import Look, due_at, look_at
 from hakiri.serve.patience import Patience
 from hakiri.serve.telling import Teller
-from hakiri.serve.upkeep import Pace, Upkeep
+from hakiri.serve.upkeep import Manner, Upkeep
 
 # How often everything is looked at when no schedule comes before: what others changed is seen then.
 LOOK_SECONDS = 10.0
@@ -57,7 +57,7 @@ class Daemon:
         load: Callable[[], Project],
         teller: Teller,
         news_every: timedelta,
-        pace: Pace | None = None,
+        manner: Manner | None = None,
     ) -> None:
         self._shop = shop
         self._load = load
@@ -74,7 +74,7 @@ class Daemon:
         self._worked_at = shop.ground.clock.now()
         self._next_look: datetime | None = None
         self._is_idle = False
-        self._upkeep = Upkeep(shop, teller, self._woken.set, pace or Pace())
+        self._upkeep = Upkeep(shop, teller, self._woken.set, manner or Manner())
         retire_the_gone(shop.ground.project, shop.ground.catalog, shop.ground.clock.now())
 
     @property

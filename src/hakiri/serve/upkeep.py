@@ -30,11 +30,12 @@ _INTERRUPT_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
-    """How much of Spark a compaction takes: whoever runs a pipeline meanwhile finds the rest free."""
+class Manner:
+    """How tables are compacted here. Whoever runs a pipeline meanwhile finds the rest of the cores free."""
 
     share_of_cores: float = 0.5
     bytes_a_range: int = BYTES_A_RANGE
+    by_copy: bool = False
 
 
 class Upkeep:
@@ -43,10 +44,10 @@ class Upkeep:
     What others compact is left to them. What could not be done is left alone for a while, and told once.
     """
 
-    def __init__(self, shop: Shop, teller: Teller, woken: Callable[[], object], pace: Pace) -> None:
+    def __init__(self, shop: Shop, teller: Teller, woken: Callable[[], object], manner: Manner) -> None:
         self._teller = teller
         self._woken = woken
-        self._pace = pace
+        self._manner = manner
         self._due_tables = DueTables(shop.ground.catalog)
         self._due_since: dict[TableName, datetime] = {}
         self._patience = Patience()
@@ -123,13 +124,14 @@ class Upkeep:
             node=ground.node,
             run_tasks=SparkTasks(
                 ground.sessions.get,
-                share=self._pace.share_of_cores,
+                share=self._manner.share_of_cores,
                 is_stopped=lambda: ground.stop.is_asked,
                 lose=ground.sessions.lose,
             ),
             publish=publish,
             reached=reached,
-            bytes_a_range=self._pace.bytes_a_range,
+            bytes_a_range=self._manner.bytes_a_range,
+            by_copy=self._manner.by_copy,
         )
         work = CompactionRun(
             compactor=compactor,

@@ -13,11 +13,11 @@ from tests.support.protocol_lab_story import Story
 
 from hakiri.catalog import Catalog
 from hakiri.catalog.contract.pipelines import Phase
-from hakiri.catalog.contract.runs import RunOutcome, RunStatus
+from hakiri.catalog.contract.runs import ABANDONED, RunOutcome, RunStatus
 from hakiri.core.clock import SystemClock
 from hakiri.core.ids import NodeId, RunId
 from hakiri.pipelines.events import ChunkGivenBack, Event
-from hakiri.pipelines.needs import ABANDONED, Need
+from hakiri.pipelines.needs import Need
 from hakiri.pipelines.runtime.apply import apply_project
 from hakiri.pipelines.runtime.ground import Ground
 from hakiri.store.layout import StoreLayout

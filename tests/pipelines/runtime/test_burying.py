@@ -10,8 +10,8 @@ from tests.support.past import pipeline
 from tests.support.runtime import Lab
 
 from hakiri.catalog.contract.chunks import ChunkStatus
+from hakiri.catalog.contract.runs import ABANDONED
 from hakiri.core.ids import ChunkId, PipelineId
-from hakiri.pipelines.needs import ABANDONED
 from hakiri.pipelines.runtime.burying import bury
 
 ORDERS = PipelineId("orders")

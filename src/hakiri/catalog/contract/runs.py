@@ -10,6 +10,9 @@ from typing import Protocol
 from hakiri.catalog.contract.leases import Lease
 from hakiri.core.ids import NodeId, PipelineId, RunId
 
+ABANDONED = "abandoned"
+"""The kind of error of a run whose process was gone before it could end it."""
+
 
 class RunStatus(StrEnum):
     """The states of a run. A run that ended never changes again."""

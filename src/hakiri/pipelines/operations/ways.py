@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from hakiri.catalog import Catalog
 from hakiri.catalog.contract.pipelines import Decision, Failure
-from hakiri.catalog.contract.runs import Run, RunStatus
+from hakiri.catalog.contract.runs import ABANDONED, Run, RunStatus
 from hakiri.core.ids import PipelineId
 from hakiri.pipelines.evolution.errors import SchemaIncompatible
-from hakiri.pipelines.needs import ABANDONED
 
 if TYPE_CHECKING:
     from hakiri.pipelines.evolution import Change

@@ -6,10 +6,9 @@ from datetime import datetime
 from pathlib import Path
 
 from hakiri.catalog import Catalog
-from hakiri.catalog.contract.runs import RunOutcome, RunStatus
+from hakiri.catalog.contract.runs import ABANDONED, RunOutcome, RunStatus
 from hakiri.core.clock import Clock
 from hakiri.core.ids import NodeId
-from hakiri.pipelines.needs import ABANDONED
 from hakiri.pipelines.operations.streams import chunks_brought
 from hakiri.store.nodes import bury_dead_nodes
 
