@@ -11,7 +11,7 @@ from hakiri.core.ids import SnapshotId, TableName
 from hakiri.manifest.tables import CompactionSpec
 from hakiri.store.state import Contents, LandedChunks, contents
 
-# Above the number of every claim: what could be folded if nobody were at work.
+# Above the number of every claim.
 _NO_FRONTIER = 2**62
 
 
@@ -63,10 +63,14 @@ def unfolded_of(selection: Selection) -> Unfolded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
-    """What a table was when it was read last, and by what it is known that it still is."""
+    """What a table was when it was read last, and by what it is known that it still is.
+
+    `at_most` is what there would be to fold if nobody were at work.
+    """
 
     state: tuple[int, SnapshotId | None, int]
     found: Contents
+    at_most: Unfolded
 
 
 class DueTables:
@@ -82,15 +86,15 @@ class DueTables:
         if schema is None:
             return Due()
         has_key = bool(schema.primary_key)
-        found = self._found(table, schema.version, has_key=has_key)
-        at_most = due(unfolded_of(select(found, _NO_FRONTIER, has_key=has_key)), spec, now)
+        known = self._read(table, schema.version, has_key=has_key)
+        at_most = due(known.at_most, spec, now)
         if not at_most.is_due:
             return at_most
         # Only now: whoever asks for the frontier waits for claims that are just being made.
         frontier = self._catalog.snapshots.frontier(table)
-        return due(unfolded_of(select(found, frontier, has_key=has_key)), spec, now)
+        return due(unfolded_of(select(known.found, frontier, has_key=has_key)), spec, now)
 
-    def _found(self, table: TableName, schema_version: int, *, has_key: bool) -> Contents:
+    def _read(self, table: TableName, schema_version: int, *, has_key: bool) -> _Known:
         state = (
             self._catalog.chunks.version(table),
             self._catalog.snapshots.current_id(table),
@@ -100,5 +104,6 @@ class DueTables:
         if known is None or known.state != state:
             revision, landed, snapshot = self._chunks.read(table)
             found = contents(landed, snapshot, has_key=has_key, revision=revision)
-            known = self._known[table] = _Known(state=state, found=found)
-        return known.found
+            at_most = unfolded_of(select(found, _NO_FRONTIER, has_key=has_key))
+            known = self._known[table] = _Known(state=state, found=found, at_most=at_most)
+        return known
