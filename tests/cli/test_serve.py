@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from conftest import Run
 
 HAKIRI = Path(sys.executable).parent / "hakiri"
-OFTEN = pipeline(more='incremental = "id"\nschedule = "every 1s"\n')
+OFTEN = pipeline(
+    table='{ name = "orders", compaction = { trigger_run_count = 2 } }',
+    more='incremental = "id"\nschedule = "every 1s"\n',
+)
 
 
 @dataclass
@@ -62,6 +65,7 @@ def serving(folder: Path, env: dict[str, str]) -> Iterator[tuple[subprocess.Pope
 @pytest.mark.cluster
 @pytest.mark.timeout(300)
 @pytest.mark.spec("HP-036")
+@pytest.mark.spec("HC-054")
 def test_a_daemon_pulls_what_comes_also_after_it_was_killed(
     tmp_path: Path, spark_env: dict[str, str]
 ) -> None:
@@ -71,6 +75,8 @@ def test_a_daemon_pulls_what_comes_also_after_it_was_killed(
         log.wait_for("✓ orders  1,000 rows in ")
         shop.put(5, first=1001)
         log.wait_for("✓ orders  5 rows in ")
+        log.wait_for("orders: compacting, 2 runs to fold")
+        log.wait_for("orders: 2 runs folded, 1,005 rows in ")
     shop.put(3, first=1006)
     with serving(tmp_path, spark_env) as (process, log):
         log.wait_for("✓ orders  3 rows in ")
