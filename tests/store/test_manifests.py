@@ -10,10 +10,13 @@ import pytest
 from tests.store.recording import Recording
 from tests.store.workshop import NODE, ORDERS, PIPELINE, T0
 
-from hakiri.core.ids import ChunkId, RunId
+from hakiri.catalog.contract.chunks import Replacement, Reread
+from hakiri.catalog.contract.schemas import SchemaStep
+from hakiri.core.cursors import CursorKind
+from hakiri.core.ids import ChunkId, RunId, TableName
 from hakiri.store.errors import UnreadableManifest
 from hakiri.store.layout import StoreLayout
-from hakiri.store.manifests import AttemptManifest, Counts, WrittenFile, seal
+from hakiri.store.manifests import AttemptManifest, CommitFacts, Counts, WrittenFile, seal
 
 MANIFEST = AttemptManifest(
     pipeline=PIPELINE,
@@ -48,15 +51,51 @@ TEXT = (
 )
 
 
+COMMITTED = replace(
+    MANIFEST,
+    commit=CommitFacts(
+        sealed_at=T0,
+        cursor_kind=CursorKind.MONOTONIC,
+        stream=TableName("orders#shop=a"),
+        cursor='{"id":7}',
+        moves_stream=True,
+        reread=Reread(
+            reason="RT-481",
+            asked_at=T0,
+            runs=(RunId("0196be00-0"),),
+            replacement=Replacement(first=ChunkId(46), last=ChunkId(47), old=(ChunkId(3), ChunkId(4))),
+        ),
+        step=SchemaStep(
+            table=ORDERS, based_on=2, change_kind="add_column", after='{"fields":[]}', primary_key=("id",)
+        ),
+    ),
+)
+COMMITTED_TEXT = TEXT.replace('"format":1', '"format":2').replace(
+    '"content_sum"',
+    '"commit":{"cursor":{"id":7},"cursor_kind":"monotonic","moves_stream":true,'
+    '"reread":{"asked_at":"2026-05-11T08:00:00.123456Z","reason":"RT-481",'
+    '"replacement":{"first":46,"last":47,"old":[3,4]},"runs":["0196be00-0"]},'
+    '"schema_step":{"after":{"fields":[]},"change_kind":"add_column","decided_by":"auto","primary_key":["id"]},'
+    '"sealed_at":"2026-05-11T08:00:00.123456Z","stream":"orders#shop=a"},"content_sum"',
+)
+
+
 def test_a_manifest_is_written_as_canonical_json() -> None:
-    assert MANIFEST.text() == TEXT
+    assert COMMITTED.text() == COMMITTED_TEXT
+
+
+def test_one_of_the_first_format_is_still_read_and_tells_nothing_of_its_commit() -> None:
+    assert AttemptManifest.parse(TEXT) == MANIFEST
+    assert MANIFEST.commit is None
 
 
 def test_a_manifest_comes_back_from_its_text() -> None:
     plain = replace(MANIFEST, pass_number=None, pass_size=None, primary_key=(), unchanged=True)
+    facts = CommitFacts(sealed_at=T0, cursor_kind=CursorKind.OPAQUE_TOKEN, stream=ORDERS)
 
-    assert AttemptManifest.parse(TEXT) == MANIFEST
+    assert AttemptManifest.parse(COMMITTED_TEXT) == COMMITTED
     assert AttemptManifest.parse(plain.text()) == plain
+    assert AttemptManifest.parse(replace(plain, commit=facts).text()) == replace(plain, commit=facts)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +104,10 @@ def test_a_manifest_comes_back_from_its_text() -> None:
         ("{", "JSONDecodeError: "),
         ("[]", "TypeError: "),
         ("{}", "it has no 'format'"),
-        (TEXT.replace('"format":1', '"format":2'), "its format is `2`, and 1 is known"),
+        (TEXT.replace('"format":1', '"format":3'), "its format is `3`, and 2 is known"),
+        (TEXT.replace('"format":1', '"format":2'), "it has no 'commit'"),
+        (COMMITTED_TEXT.replace('"cursor_kind":"monotonic"', '"cursor_kind":"?"'), "ValueError: "),
+        (COMMITTED_TEXT.replace('"runs":["0196be00-0"]', '"runs":7'), "TypeError: "),
         (TEXT.replace('"seq":1001,', ""), "it has no 'seq'"),
         (TEXT.replace('"sha256":"ff"', '"md5":"ff"'), "TypeError: "),
         (TEXT.replace("2026-05-11T", "a monday "), "ValueError: "),

@@ -19,7 +19,7 @@ from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import ChunkId, NodeId, PipelineId, RunId, TableName
 from hakiri.store.files import Files
 from hakiri.store.layout import StoreLayout
-from hakiri.store.manifests import AttemptManifest, Counts, seal
+from hakiri.store.manifests import AttemptManifest, CommitFacts, Counts, seal
 from hakiri.store.publishing import Publisher
 from hakiri.store.rows import Stamp
 from hakiri.store.schemas import fingerprint, schema_text
@@ -112,8 +112,8 @@ class Workshop:
     ) -> AttemptManifest:
         """The files of an attempt and their manifest, without a word to the catalog."""
         current = self.catalog.schemas.current(attempt.table)
-        is_new = self._step(schema, key, attempt.table) is not None
-        version = (current.version if current is not None else 0) + is_new
+        step = self._step(schema, key, attempt.table)
+        version = (current.version if current is not None else 0) + (step is not None)
         writer = AttemptWriter(
             self.folder_of(attempt),
             Shape(schema=schema, primary_key=key, schema_version=version, bad_rows=bad_rows),
@@ -150,6 +150,13 @@ class Workshop:
                 quarantined=written.quarantined,
             ),
             content_sum=written.content_sum,
+            commit=CommitFacts(
+                sealed_at=T0,
+                cursor_kind=CursorKind.MONOTONIC,
+                stream=attempt.table,
+                reread=attempt.reread,
+                step=step,
+            ),
             **said,
         )
         seal(self.layout, [manifest], self.files)
@@ -157,8 +164,8 @@ class Workshop:
 
     def commit(self, attempt: ChunkAttempt, manifest: AttemptManifest, step: SchemaStep | None) -> None:
         commit = ChunkCommit(
-            rows=manifest.counts.written,
-            bytes=sum(file.bytes for file in manifest.files),
+            rows=manifest.rows,
+            bytes=manifest.bytes,
             manifest=manifest.text(),
             schema=step,
         )

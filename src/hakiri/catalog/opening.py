@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hakiri.catalog.contract import Catalog
+    from hakiri.catalog.contract.contents import CatalogContents
     from hakiri.core.settings import Settings
 
 
@@ -35,6 +36,13 @@ class Place(Protocol):
 
     def migrate(self, now: datetime) -> tuple[int, ...]:
         """Make or update what is there, and return the numbers of the steps taken. Raises CatalogTooNew."""
+
+    def rebuild(self, contents: CatalogContents, now: datetime) -> str | None:
+        """Have a catalog with these contents in the place of what is there, which is kept elsewhere: where.
+
+        Whoever dies on the way leaves the old one or the new one. Where nothing can be kept aside, only an
+        empty catalog is filled: CatalogNotEmpty is raised for others. Raises CatalogInUse.
+        """
 
     def open(self, *, migrated_at: datetime | None = None, is_look: bool = False) -> Catalog:
         """The catalog, if it has the version of this program; migrated first if a time for that is given.

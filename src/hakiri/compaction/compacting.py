@@ -215,6 +215,7 @@ class Compactor:
             held=selection.held,
             left_out=selection.left_out,
             rows_read=folded.rows_read,
+            includes_runs=selection.runs,
             files=_files(selection, folded, snapshot, schema.version),
         )
 

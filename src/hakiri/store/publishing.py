@@ -16,7 +16,7 @@ from hakiri.core.ids import SnapshotId, TableName
 from hakiri.store.duck_file import ViewText, alter_duck_file, make_duck_file
 from hakiri.store.files import Files, LocalFiles, make_folders, replace
 from hakiri.store.layout import StoreLayout
-from hakiri.store.schemas import schema_from
+from hakiri.store.schemas import keyed_text, schema_from
 from hakiri.store.state import LandedChunks, table_state
 from hakiri.store.views import TableState, header, quarantine_name, view_sql
 
@@ -95,11 +95,14 @@ class Publisher:
         return [TableName(name.removesuffix(".sql")) for name in names if name.endswith(".sql")]
 
     def _write_schema(self, table: TableName) -> None:
-        log = self._catalog.schemas.log(table)
+        log, current = self._catalog.schemas.log(table), self._catalog.schemas.current(table)
+        if current is None:
+            return
+        log = tuple(change for change in log if change.version <= current.version)
         history = "".join(f"{canonical_json(_step(change))}\n" for change in log)
         for path, text in (
             (self._layout.schema_history(table), history),
-            (self._layout.schema_file(table), f"{log[-1].after}\n"),
+            (self._layout.schema_file(table), f"{keyed_text(current.arrow_schema, current.primary_key)}\n"),
         ):
             if self._files.read(path) != text.encode():
                 replace(self._files, path, text.encode())

@@ -7,7 +7,7 @@ stored.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -18,6 +18,7 @@ from hakiri.store.errors import UnfitColumns, UnreadableSchema
 
 WAS = b"hakiri.was"
 ACCEPTS = b"hakiri.accepts"
+PRIMARY_KEY = "hakiri.primary_key"
 
 _UNIT, _UNIT_NAME = "us", "MICROSECOND"  # of all moments and durations, as in Spark
 _PLAIN: Mapping[pa.DataType, Mapping[str, Any]] = MappingProxyType(
@@ -56,6 +57,21 @@ def schema_from(text: str) -> pa.Schema:
         data = json.loads(text)
         return pa.schema([_field(field) for field in data["fields"]])
     except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:
+        raise UnreadableSchema(f"{type(error).__name__}: {error}") from error
+
+
+def keyed_text(text: str, primary_key: Sequence[str]) -> str:
+    """The text of a schema with the table's primary key in its metadata, as `schema.json` has it."""
+    key = {"key": PRIMARY_KEY, "value": canonical_json(list(primary_key))}
+    return canonical_json(json.loads(text) | {"metadata": [key]})
+
+
+def key_of(text: str) -> tuple[str, ...] | None:
+    """The primary key that `schema.json` tells, None if it tells none. Raises UnreadableSchema."""
+    try:
+        said = {pair["key"]: pair["value"] for pair in json.loads(text).get("metadata", ())}
+        return tuple(json.loads(said[PRIMARY_KEY])) if PRIMARY_KEY in said else None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UnreadableSchema(f"{type(error).__name__}: {error}") from error
 
 

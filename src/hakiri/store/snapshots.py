@@ -47,7 +47,8 @@ class SnapshotManifest:
 
     It speaks of chunks by the numbers of their claims. The rows of `held` ones, which are ranges with both
     ends, are in its files; those of `left_out` ones, and of all from `frontier` on, are in files of their
-    own; all others do not count any more. `base` is the snapshot that it takes the place of.
+    own; all others do not count any more. `base` is the snapshot that it takes the place of, and
+    `includes_runs` are those that were folded since; None where nothing tells.
     """
 
     snapshot: SnapshotId
@@ -67,6 +68,7 @@ class SnapshotManifest:
     rows_read: int
     files: tuple[SnapshotFile, ...]
     indexes: tuple[IndexId, ...] = ()
+    includes_runs: tuple[RunId, ...] | None = None
     partial: bool = False
 
     @property
@@ -97,7 +99,8 @@ class SnapshotManifest:
             said = json.loads(text)
             if said["format"] != FORMAT:
                 raise UnreadableManifest(f"its format is `{said['format']}`, and {FORMAT} is known")
-            values = {name: said[name] for name in _NAMES}
+            values = {name: said[name] for name in _NAMES if name != "includes_runs"}
+            runs = said.get("includes_runs")
             lists: dict[str, Any] = {name: tuple(values[name]) for name in _LISTS}
             lists["held"] = tuple((first, last) for first, last in values["held"])
             return cls(
@@ -106,6 +109,7 @@ class SnapshotManifest:
                 | {
                     "created_at": datetime.fromisoformat(values["created_at"]),
                     "files": tuple(SnapshotFile(**file) for file in values["files"]),
+                    "includes_runs": None if runs is None else tuple(runs),
                 }
             )
         except KeyError as error:

@@ -8,12 +8,14 @@ backend reads back which it was.
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from types import TracebackType
 from typing import ClassVar, Protocol, Self
 
 from hakiri.catalog.contract.audit import Audit
 from hakiri.catalog.contract.budgets import Budgets
 from hakiri.catalog.contract.chunks import ChunkQueue, Chunks
+from hakiri.catalog.contract.contents import CatalogContents
 from hakiri.catalog.contract.cursors import Cursors
 from hakiri.catalog.contract.files import Files, Selections
 from hakiri.catalog.contract.leases import Leases
@@ -83,6 +85,9 @@ class Catalog(Protocol):
 
     def number(self, name: str, count: int = 1) -> int:
         """The first of `count` numbers in a row that the counter `name` gives to nobody else; from 1 on."""
+
+    def fill(self, contents: CatalogContents, now: datetime) -> None:
+        """Fill a catalog that nobody has used yet, in one step. Raises CatalogNotEmpty."""
 
     def check(self, progress: Callable[[str], None] = ...) -> tuple[Breach, ...]:
         """Look for broken promises in all that is stored. Calls `progress` before each kind of look."""

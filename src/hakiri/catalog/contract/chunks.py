@@ -26,12 +26,29 @@ class ChunkStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Replacement:
+    """Chunks that were planned together in the place of others: those with the ids from `first` to `last`.
+
+    Only the last of them knows which the `old` ones are.
+    """
+
+    first: ChunkId
+    last: ChunkId
+    old: tuple[ChunkId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reread:
-    """That a chunk reads what was read before: why, since when somebody wants it, and which runs read it."""
+    """That a chunk reads what was read before: why, since when somebody wants it, and which runs read it.
+
+    `replacement` is what it is a part of if it takes the place of other chunks; one that goes on where such a
+    chunk was broken off has the same, and an id behind it. Chunks of earlier versions do not have it.
+    """
 
     reason: str
     asked_at: datetime
     runs: tuple[RunId, ...]
+    replacement: Replacement | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

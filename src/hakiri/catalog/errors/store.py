@@ -71,6 +71,34 @@ class CatalogFull(CatalogError):
         )
 
 
+class CatalogNotEmpty(CatalogError):
+    """A catalog that is to be filled has been used already."""
+
+    code = "catalog.not_empty"
+    exit_code = ExitCode.USAGE
+
+    def __init__(self, location: str, what: str) -> None:
+        self.location, self.what = location, what
+        super().__init__(
+            f"the catalog `{location}` has {what} already",
+            hint="rename its schema, or name an empty one with `?schema=` in `catalog.url`",
+        )
+
+
+class CatalogInUse(CatalogError):
+    """A catalog that is to be replaced is being worked with."""
+
+    code = "catalog.in_use"
+    retryable = True
+
+    def __init__(self, location: str, why: str) -> None:
+        self.location, self.why = location, why
+        super().__init__(
+            f"the catalog `{location}` is in use: {why}",
+            hint="stop `hakiri serve` and all runs of this project, then run the command again",
+        )
+
+
 class CatalogReadOnly(CatalogError):
     """The catalog may be read but not written."""
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from types import MappingProxyType, TracebackType
 from typing import ClassVar, Self
 
+from hakiri.catalog.contract.contents import CatalogContents
 from hakiri.catalog.contract.upkeep import Breach, CatalogInfo, Divergences
 from hakiri.catalog.sql.audit import SqlAudit
 from hakiri.catalog.sql.breaches import find_breaches
@@ -15,6 +17,7 @@ from hakiri.catalog.sql.counters import SqlCounters
 from hakiri.catalog.sql.cursors import SqlCursors
 from hakiri.catalog.sql.database import Database
 from hakiri.catalog.sql.files import SqlFiles
+from hakiri.catalog.sql.filling import fill_catalog
 from hakiri.catalog.sql.lineage import SqlLineage
 from hakiri.catalog.sql.pipelines import SqlLeases, SqlPipelines
 from hakiri.catalog.sql.push import SqlPushQueue
@@ -55,6 +58,9 @@ class SqlCatalog:
 
     def number(self, name: str, count: int = 1) -> int:
         return self._counters.number(name, count)
+
+    def fill(self, contents: CatalogContents, now: datetime) -> None:
+        fill_catalog(self._database, contents, now)
 
     def check(self, progress: Callable[[str], None] = lambda _: None) -> tuple[Breach, ...]:
         return find_breaches(self._database, self._guards, progress)

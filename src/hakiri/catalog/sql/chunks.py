@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import partial
 from types import MappingProxyType
 
-from hakiri.catalog.contract.chunks import Chunk, ChunkStatus, ChunkTally, NewChunk, Reread
+from hakiri.catalog.contract.chunks import Chunk, ChunkStatus, ChunkTally, NewChunk, Replacement, Reread
 from hakiri.catalog.contract.deciders import check_decider
 from hakiri.catalog.sql.audit import add_entry
 from hakiri.catalog.sql.database import Database, Row, Transaction, built, listed, moment_or_none
@@ -87,10 +87,19 @@ class SqlChunks:
             lock_tables(tx, tables)
             old_ids = [ChunkId(old["chunk_id"]) for old in done]
             why = partial(_reread, reason=reason, now=now)
-            planned = [replace(chunk, reread=why(done)) for chunk in into or ()] or [
-                NewChunk(table=old["table_name"], predicate=old["predicate"], reread=why([old]))
-                for old in done
-            ]
+            if into is None:
+                planned = [
+                    NewChunk(
+                        table=old["table_name"], predicate=old["predicate"], reread=why([old], place, place)
+                    )
+                    for place, old in enumerate(done, first)
+                ]
+            else:
+                last = first + len(into) - 1
+                planned = [
+                    replace(chunk, reread=why(done, first, last, is_last=place == last))
+                    for place, chunk in enumerate(into, first)
+                ]
             new_ids = tuple(ChunkId(first + position) for position in range(len(planned)))
             successors = [new_ids[-1]] * len(done) if into else new_ids
             # Of several that one supersedes, it knows the first.
@@ -168,9 +177,20 @@ class SqlChunks:
         return self._database.write(work)
 
 
-def _reread(done: Iterable[Row], *, reason: str, now: datetime) -> Reread:
+def _reread(
+    done: Sequence[Row], first: int, last: int, *, reason: str, now: datetime, is_last: bool = True
+) -> Reread:
     """What a chunk knows that comes in the place of these."""
-    return Reread(reason=reason, asked_at=now, runs=tuple(sorted({RunId(old["run_id"]) for old in done})))
+    return Reread(
+        reason=reason,
+        asked_at=now,
+        runs=tuple(sorted({RunId(old["run_id"]) for old in done})),
+        replacement=Replacement(
+            first=ChunkId(first),
+            last=ChunkId(last),
+            old=tuple(ChunkId(old["chunk_id"]) for old in done) if is_last else (),
+        ),
+    )
 
 
 def _add(

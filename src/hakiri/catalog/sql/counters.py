@@ -16,10 +16,12 @@ class SqlCounters:
         if count < 1:
             raise ValueError(f"a counter gives one number or more, not {count}")
 
-        # Apart from the counters that the catalog itself keeps, whatever the name.
-        counter = f"number:{name}"
+        return self._database.write(lambda tx: count_on(tx, counter_name(name), count)) - count + 1
 
-        return self._database.write(lambda tx: count_on(tx, counter, count)) - count + 1
+
+def counter_name(name: str) -> str:
+    """Apart from the counters that the catalog itself keeps, whatever the name."""
+    return f"number:{name}"
 
 
 def count_on(tx: Transaction, counter: str, count: int = 1) -> int:

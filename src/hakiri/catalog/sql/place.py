@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Protocol
 
 from hakiri.catalog.contract import Catalog
+from hakiri.catalog.contract.contents import CatalogContents
 from hakiri.catalog.contract.upkeep import CatalogInfo
 from hakiri.catalog.sql.breaches import guards_of
 from hakiri.catalog.sql.catalog import SqlCatalog
@@ -43,6 +44,11 @@ class SqlPlace:
 
     def migrate(self, now: datetime) -> tuple[int, ...]:
         return bring_up_to_date(self._target, self._migrations, now)
+
+    def rebuild(self, contents: CatalogContents, now: datetime) -> str | None:
+        with self.open(migrated_at=now) as catalog:
+            catalog.fill(contents, now)
+        return None
 
     def open(self, *, migrated_at: datetime | None = None, is_look: bool = False) -> Catalog:
         if migrated_at is None:

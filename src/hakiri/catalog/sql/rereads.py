@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
-from hakiri.catalog.contract.chunks import Reread
+from hakiri.catalog.contract.chunks import Replacement, Reread
 from hakiri.catalog.sql.database import moment, storable
 from hakiri.core.canonical import canonical_json
 
@@ -14,9 +15,12 @@ def reread_text(reread: Reread | None) -> str | None:
     """The text of it. Raises UnstorableText: in JSON a NUL is written as text that no later check notices."""
     if reread is None:
         return None
-    for said in (reread.reason, *reread.runs):
-        storable("reread", said)
-    return canonical_json({"asked_at": reread.asked_at, "reason": reread.reason, "runs": reread.runs})
+    for text in (reread.reason, *reread.runs):
+        storable("reread", text)
+    said: dict[str, Any] = {"asked_at": reread.asked_at, "reason": reread.reason, "runs": reread.runs}
+    if reread.replacement is not None:
+        said["replacement"] = asdict(reread.replacement)
+    return canonical_json(said)
 
 
 def reread_from(text: Any) -> Reread | None:
@@ -24,4 +28,10 @@ def reread_from(text: Any) -> Reread | None:
     if text is None:
         return None
     said = json.loads(text)
-    return Reread(reason=said["reason"], asked_at=moment(said["asked_at"]), runs=tuple(said["runs"]))
+    part = said.get("replacement")
+    return Reread(
+        reason=said["reason"],
+        asked_at=moment(said["asked_at"]),
+        runs=tuple(said["runs"]),
+        replacement=part and Replacement(first=part["first"], last=part["last"], old=tuple(part["old"])),
+    )

@@ -52,7 +52,7 @@ class SqlRuns:
                 ended_at=now if is_skipped else None,
                 trace=trace,
             )
-            if not _add(tx, started):
+            if not add_run(tx, started):
                 raise RunExists(run)
             return StartedRun(run=started, lease=lease)
 
@@ -91,7 +91,7 @@ class SqlRuns:
             lock_pipeline(tx, run.pipeline, now)
             stored = _stored(tx, run.run, now)
             if stored is None:
-                return _add(tx, run)
+                return add_run(tx, run)
             if stored.status.has_ended or run.ended_at is None:
                 return False
             _end(tx, run.run, _outcome(run), run.ended_at)
@@ -109,7 +109,7 @@ def _stored(tx: Transaction, run: RunId, now: datetime) -> Run | None:
     return _run(sure(tx.one("run", run=run)))
 
 
-def _add(tx: Transaction, run: Run) -> bool:
+def add_run(tx: Transaction, run: Run) -> bool:
     """Record it, unless a run of another pipeline has taken the id at this very moment."""
     added = tx.run(
         "add_run",

@@ -58,7 +58,7 @@ class SqlSnapshots:
             _refuse_missing_sidecars(tx, snapshot)
             if revision != snapshot.based_on:
                 raise SnapshotStale(snapshot.table, snapshot.based_on, revision)
-            _add(tx, snapshot, bump_revision(tx, snapshot.table), now)
+            add_snapshot(tx, snapshot, bump_revision(tx, snapshot.table), now)
             doom_files(tx, drops, now)
 
         self._database.write(work)
@@ -138,7 +138,8 @@ def _refuse_missing_sidecars(tx: Transaction, snapshot: Snapshot) -> None:
         raise MissingSidecars(snapshot.snapshot, missing)
 
 
-def _add(tx: Transaction, snapshot: Snapshot, revision: int, now: datetime) -> None:
+def add_snapshot(tx: Transaction, snapshot: Snapshot, revision: int, now: datetime) -> None:
+    """Write its row under this revision, which its table has by now. Raises SnapshotExists."""
     added = tx.run(
         "add_snapshot",
         snapshot=snapshot.snapshot,

@@ -97,3 +97,6 @@ SELECT 'snapshot `' || snapshot.snapshot_id || '`' AS place,
 
 -- guards --
 SELECT name AS guard FROM main.sqlite_schema WHERE type = 'trigger';
+
+-- count_claims --
+UPDATE main.counter SET last = max(last, :claims) WHERE name = 'claim';

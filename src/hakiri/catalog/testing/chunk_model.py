@@ -16,6 +16,7 @@ from hakiri.catalog.contract.chunks import (
     ChunkStatus,
     ChunkTally,
     NewChunk,
+    Replacement,
     Reread,
 )
 from hakiri.catalog.contract.leases import Lease
@@ -100,9 +101,22 @@ class ChunksModel:
             return self, ()
         copies = [NewChunk(table=held.chunk.table, predicate=held.chunk.predicate) for held in old]
         places = [[held] for held in old] if into is None else [old] * len(into)
+        first = len(self.held) + 1
         added = self._planned_all(
-            replace(chunk, reread=reread_of(place, reason, now))
-            for chunk, place in zip(copies if into is None else into, places, strict=True)
+            replace(
+                chunk,
+                reread=reread_of(
+                    place,
+                    reason,
+                    now,
+                    first=number if into is None else first,
+                    last=number if into is None else first + len(into) - 1,
+                    is_last=into is None or number == first + len(into) - 1,
+                ),
+            )
+            for number, (chunk, place) in enumerate(
+                zip(copies if into is None else into, places, strict=True), first
+            )
         )
         new = [held.chunk.chunk for held in added]
         model = self
@@ -323,10 +337,17 @@ class ChunksModel:
         return model
 
 
-def reread_of(old: Iterable[HeldChunk], reason: str, now: datetime) -> Reread:
+def reread_of(
+    old: Sequence[HeldChunk], reason: str, now: datetime, *, first: int, last: int, is_last: bool
+) -> Reread:
     """What a chunk knows that comes in the place of these."""
     runs = {held.chunk.run for held in old if held.chunk.run is not None}
-    return Reread(reason=reason, asked_at=now, runs=tuple(sorted(runs)))
+    replacement = Replacement(
+        first=ChunkId(first),
+        last=ChunkId(last),
+        old=tuple(held.chunk.chunk for held in old) if is_last else (),
+    )
+    return Reread(reason=reason, asked_at=now, runs=tuple(sorted(runs)), replacement=replacement)
 
 
 def fresh_nonce(seen: str, before: ChunkAttempt | Lease | None) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from hakiri.catalog.contract import Catalog
-from hakiri.catalog.contract.chunks import Chunk, ChunkAttempt, NewChunk, Reread
+from hakiri.catalog.contract.chunks import Chunk, ChunkAttempt, NewChunk, Replacement, Reread
 from hakiri.catalog.errors import UnstorableText
 from hakiri.catalog.testing.base import Contract
 from hakiri.catalog.testing.samples import (
@@ -35,6 +35,11 @@ WHY = Reread(reason="RT-481: «für immer»", asked_at=T0, runs=(run_id(1), run_
 
 def ids(*numbers: int) -> list[ChunkId]:
     return [ChunkId(number) for number in numbers]
+
+
+def in_the_place_of(*old: int, by: tuple[int, int]) -> Replacement:
+    first, last = ids(*by)
+    return Replacement(first=first, last=last, old=tuple(ids(*old)))
 
 
 def rereads(catalog: Catalog) -> list[Reread | None]:
@@ -66,8 +71,14 @@ class RereadContract(Contract):
 
         catalog.chunks.supersede(PIPELINE, ids(2, 1), "RT-481", T0 + MINUTE)
 
-        why = Reread(reason="RT-481", asked_at=T0 + MINUTE, runs=(run_id(2),))
-        assert rereads(catalog)[4:] == [why, replace(why, runs=(run_id(1),))]
+        why = Reread(
+            reason="RT-481",
+            asked_at=T0 + MINUTE,
+            runs=(run_id(2),),
+            replacement=in_the_place_of(1, by=(5, 5)),
+        )
+        second = replace(why, runs=(run_id(1),), replacement=in_the_place_of(2, by=(6, 6)))
+        assert rereads(catalog)[4:] == [why, second]
         assert rereads(catalog)[:4] == [None] * 4
 
     @pytest.mark.spec("HP-145")
@@ -76,8 +87,9 @@ class RereadContract(Contract):
 
         catalog.chunks.supersede(PIPELINE, ids(1, 2, 3, 4), "cut anew", T0, into=new_chunks(2))
 
-        why = Reread(reason="cut anew", asked_at=T0, runs=(run_id(1), run_id(2)))
-        assert rereads(catalog)[4:] == [why, why]
+        part, whole = in_the_place_of(by=(5, 6)), in_the_place_of(1, 2, 3, by=(5, 6))
+        why = Reread(reason="cut anew", asked_at=T0, runs=(run_id(1), run_id(2)), replacement=part)
+        assert rereads(catalog)[4:] == [why, replace(why, replacement=whole)]
 
     def test_every_attempt_at_it_knows_that_too(self, catalog: Catalog) -> None:
         catalog.pipelines.declare(PIPELINE, CursorKind.MONOTONIC, T0)

@@ -10,6 +10,7 @@ import json
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,11 +22,12 @@ from hakiri.catalog.contract.schemas import SchemaStep, TableSchema
 from hakiri.catalog.errors import SchemaMoved
 from hakiri.core.canonical import canonical_json
 from hakiri.core.clock import Clock
+from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import TableName
 from hakiri.pipelines.runtime.steps import Reached, Step
 from hakiri.store.files import Files
 from hakiri.store.layout import StoreLayout
-from hakiri.store.manifests import AttemptManifest, Counts, WrittenFile, seal
+from hakiri.store.manifests import AttemptManifest, CommitFacts, Counts, WrittenFile, seal
 
 
 class Target(Protocol):
@@ -33,6 +35,9 @@ class Target(Protocol):
 
     @property
     def store(self) -> TableName: ...
+
+    @property
+    def kind(self) -> CursorKind: ...
 
     @property
     def fingerprint(self) -> str: ...
@@ -99,7 +104,12 @@ class Protocolist:
     ) -> None:
         step = target.schema_step(current)
         version = step.based_on + 1 if step is not None else current.version if current is not None else 0
-        manifests = [self._manifest(target, each, version) for each in finished]
+        sealed_at = self.clock.now()
+        steps = [step if number == 0 else None for number in range(len(finished))]
+        manifests = [
+            self._manifest(target, each, version, _facts(target, each, own, sealed_at))
+            for each, own in zip(finished, steps, strict=True)
+        ]
         for each in finished:
             if each.is_unchanged:
                 # Its own litter, which no manifest names: the table has these rows already.
@@ -107,14 +117,14 @@ class Protocolist:
         seal(self.layout, manifests, self.files)
         self.reached(Step.MANIFEST_WRITTEN)
         commits = [
-            (each.attempt, _commit_of(each, manifest.text(), step if number == 0 else None))
-            for number, (each, manifest) in enumerate(zip(finished, manifests, strict=True))
+            (each.attempt, _commit_of(each, manifest, own))
+            for each, manifest, own in zip(finished, manifests, steps, strict=True)
         ]
         self.reached(Step.COMMIT_STARTED)
         self.catalog.queue.commit_some(commits, self.clock.now(), under=lease)
         self.reached(Step.COMMITTED)
 
-    def _manifest(self, target: Target, each: Finished, version: int) -> AttemptManifest:
+    def _manifest(self, target: Target, each: Finished, version: int, commit: CommitFacts) -> AttemptManifest:
         attempt = each.attempt
         return AttemptManifest(
             pipeline=attempt.pipeline,
@@ -137,15 +147,32 @@ class Protocolist:
             pass_size=each.pass_size,
             ends_pass=each.ends_pass,
             unchanged=each.is_unchanged,
+            commit=commit,
         )
 
 
-def _commit_of(each: Finished, manifest: str, step: SchemaStep | None) -> ChunkCommit:
+def _facts(target: Target, each: Finished, step: SchemaStep | None, sealed_at: datetime) -> CommitFacts:
+    return CommitFacts(
+        sealed_at=sealed_at,
+        cursor_kind=target.kind,
+        stream=each.stream,
+        cursor=_cursor_text(each),
+        moves_stream=each.moves_stream,
+        reread=each.attempt.reread,
+        step=step,
+    )
+
+
+def _cursor_text(each: Finished) -> str | None:
+    return None if each.cursor is None else canonical_json(each.cursor)
+
+
+def _commit_of(each: Finished, manifest: AttemptManifest, step: SchemaStep | None) -> ChunkCommit:
     return ChunkCommit(
-        rows=0 if each.is_unchanged else each.counts.written,
-        bytes=0 if each.is_unchanged else each.bytes,
-        manifest=manifest,
-        cursor=None if each.cursor is None else canonical_json(each.cursor),
+        rows=manifest.rows,
+        bytes=manifest.bytes,
+        manifest=manifest.text(),
+        cursor=_cursor_text(each),
         stream=each.stream,
         moves_stream=each.moves_stream,
         schema=step,

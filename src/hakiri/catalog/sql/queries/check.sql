@@ -15,7 +15,7 @@ SELECT 'pipeline `' || state.pipeline_id || '`' AS place,
                     sum(CASE status WHEN 'done' THEN bytes ELSE 0 END) AS bytes
                FROM main.pipeline_chunks GROUP BY pipeline_id) AS actual
     ON actual.pipeline_id = state.pipeline_id
- WHERE state.last_chunk <> coalesce(actual.last_chunk, 0) OR state.pending <> coalesce(actual.pending, 0)
+ WHERE state.last_chunk < coalesce(actual.last_chunk, 0) OR state.pending <> coalesce(actual.pending, 0)
     OR state.running <> coalesce(actual.running, 0) OR state.done <> coalesce(actual.done, 0)
     OR state.failed <> coalesce(actual.failed, 0) OR state.skipped <> coalesce(actual.skipped, 0)
     OR state.superseded <> coalesce(actual.superseded, 0)
