@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from tests.compaction.bench import Bench
+from tests.store.rebuilding import rebuild_catalog
 from tests.store.workshop import ORDERS, PIPELINE, T0, Workshop, open_workshop
 
 from hakiri.catalog.contract.chunks import ChunkAttempt
@@ -179,6 +180,23 @@ class History:
             rows = reader.execute(f"SELECT {', '.join(names)} FROM orders").fetchall()
         return sorted(((*row, None)[: len(COLUMNS)] for row in rows), key=repr)
 
+    def rebuild(self) -> None:
+        """Make the catalog anew from the tree. What was under way is lost, and nothing else."""
+        before = self.state()
+        self.slow.clear()
+        rebuild_catalog(self.workshop, self.bench.clock.now())
+        assert self.state() == before
+        assert self.workshop.catalog.check() == ()
+
+    def state(self) -> dict[str, Any]:
+        """What no reader may see change."""
+        catalog = self.workshop.catalog
+        return {
+            "rows": self.seen(),
+            "schema": catalog.schemas.current(ORDERS),
+            "steps": catalog.schemas.log(ORDERS),
+        }
+
 
 MOVES: tuple[tuple[Callable[[History], None], int], ...] = (
     (History.land, 8),
@@ -189,6 +207,7 @@ MOVES: tuple[tuple[Callable[[History], None], int], ...] = (
     (History.compact, 5),
     (History.crash, 3),
     (History.collect, 2),
+    (History.rebuild, 2),
 )
 
 

@@ -216,6 +216,7 @@ class Compactor:
             left_out=selection.left_out,
             rows_read=folded.rows_read,
             includes_runs=selection.runs,
+            claims_held=selection.claims_held,
             files=_files(selection, folded, snapshot, schema.version),
         )
 

@@ -19,7 +19,7 @@ class Selection:
     """The part of a table's chunks that goes into the next snapshot, which takes the place of `current`.
 
     `folded` are read from their own files, and `base` from its snapshot, but for the claims `excluded`. What
-    was `replaced` goes nowhere. `held`, `left_out` and `frontier` are for the manifest.
+    was `replaced` goes nowhere. `held`, `claims_held`, `left_out` and `frontier` are for the manifest.
     """
 
     frontier: int
@@ -29,6 +29,7 @@ class Selection:
     excluded: tuple[int, ...]
     replaced: tuple[Landed, ...]
     held: tuple[tuple[int, int], ...]
+    claims_held: int
     left_out: tuple[int, ...]
 
     @property
@@ -67,6 +68,7 @@ def select(found: Contents, frontier: int, *, has_key: bool) -> Selection:
         excluded=found.excluded,
         replaced=tuple(one for one in gone if not _is_in(found.snapshot, one.seq)),
         held=ranges_of(held, known - held),
+        claims_held=len(held),
         left_out=tuple(sorted(known - held - lost - {*found.excluded})),
     )
 

@@ -63,9 +63,12 @@ def need_of(catalog: Catalog, spec: PipelineSpec, root: Path, now: datetime) -> 
     has_chunks = bool(tally.pending + tally.running + tally.failed)
     runs = catalog.runs.latest(pipeline, limit=_LATEST_RUNS)
     is_behind = state.phase is not Phase.STREAMING or has_chunks
-    if applied is None or is_behind or _was_cut_off(catalog, pipeline, runs):
+    if is_behind or _was_cut_off(catalog, pipeline, runs):
         return Need.UNFINISHED
     has_come = is_due(spec.schedule, last_started(runs, now), now, UTC)
+    if applied is None:
+        # Somebody died before it was noted, or the catalog was made anew; that holds up no schedule.
+        return Need.CHANGED_AND_DUE if has_come else Need.UNFINISHED
     if applied.spec_hash != current or applied.retired_at is not None:
         # The run for the change is also the one that the schedule asks for: no other would follow it.
         return Need.CHANGED_AND_DUE if has_come else Need.CHANGED

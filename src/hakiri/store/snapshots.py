@@ -48,7 +48,8 @@ class SnapshotManifest:
     It speaks of chunks by the numbers of their claims. The rows of `held` ones, which are ranges with both
     ends, are in its files; those of `left_out` ones, and of all from `frontier` on, are in files of their
     own; all others do not count any more. `base` is the snapshot that it takes the place of, and
-    `includes_runs` are those that were folded since; None where nothing tells.
+    `includes_runs` are those that were folded since. `claims_held` is how many chunks are in `held`, whose
+    ranges may span others that never landed. Both are None where nothing tells.
     """
 
     snapshot: SnapshotId
@@ -69,6 +70,7 @@ class SnapshotManifest:
     files: tuple[SnapshotFile, ...]
     indexes: tuple[IndexId, ...] = ()
     includes_runs: tuple[RunId, ...] | None = None
+    claims_held: int | None = None
     partial: bool = False
 
     @property
@@ -99,7 +101,7 @@ class SnapshotManifest:
             said = json.loads(text)
             if said["format"] != FORMAT:
                 raise UnreadableManifest(f"its format is `{said['format']}`, and {FORMAT} is known")
-            values = {name: said[name] for name in _NAMES if name != "includes_runs"}
+            values = {name: said[name] for name in _NAMES if name not in _LATER}
             runs = said.get("includes_runs")
             lists: dict[str, Any] = {name: tuple(values[name]) for name in _LISTS}
             lists["held"] = tuple((first, last) for first, last in values["held"])
@@ -110,6 +112,7 @@ class SnapshotManifest:
                     "created_at": datetime.fromisoformat(values["created_at"]),
                     "files": tuple(SnapshotFile(**file) for file in values["files"]),
                     "includes_runs": None if runs is None else tuple(runs),
+                    "claims_held": said.get("claims_held"),
                 }
             )
         except KeyError as error:
@@ -119,6 +122,7 @@ class SnapshotManifest:
 
 
 _NAMES = tuple(field.name for field in fields(SnapshotManifest))
+_LATER = ("includes_runs", "claims_held")  # those of the first versions do not have them
 _LISTS = ("primary_key", "cluster_by", "left_out", "indexes")
 
 

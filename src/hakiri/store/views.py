@@ -18,6 +18,7 @@ from hakiri.store.rows import OP, POSITION, QUARANTINE_FIELDS, SEQ, Op
 from hakiri.store.schemas import fingerprint
 
 FORM = 2  # a view of an older form is written anew
+SNAPSHOT_LINE = "-- Snapshot: "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +68,7 @@ def header(
         f"-- views/{table}.sql: made by Hakiri from its catalog, form {FORM}; written anew at every commit\n"
         f"-- Catalog schema fingerprint: {fingerprint(schema)} (rev {schema_version})\n"
         f"-- Committed chunks: rev {revision} since {since.isoformat()}, below {json.dumps(root)}\n"
-        f"-- Snapshot: {snapshot or 'none'}\n"
+        f"{SNAPSHOT_LINE}{snapshot or 'none'}\n"
     )
 
 

@@ -11,10 +11,11 @@ from typing import Any
 
 from hakiri.catalog.contract.chunks import Chunk, ChunkStatus, NewChunk, Reread
 from hakiri.core.canonical import sha256_of
-from hakiri.core.ids import PipelineId, TableName
+from hakiri.core.ids import ChunkId, PipelineId, TableName
 from hakiri.pipelines.chunks.bounds import just_above
 from hakiri.pipelines.chunks.pieces import Piece, PieceKind, stream_name
 from hakiri.pipelines.chunks.planning import plan_earlier, plan_table
+from hakiri.pipelines.chunks.resuming import what_is_left
 from hakiri.pipelines.chunks.streaming import next_tail, open_edge, pass_counter, sweep_after
 from hakiri.pipelines.errors import OtherCursor
 from hakiri.pipelines.events import ChunksPlanned
@@ -41,11 +42,26 @@ def plan_history(ground: Ground, pipeline: PipelineId, work: TableWork, connecto
     # Once more when another worker has planned some of them meanwhile, and so none of them could be here.
     while new := [name for name in streams if not ground.catalog.chunks.is_planned(pipeline, name)]:
         facts, now = _facts(work, connector), ground.clock.now()
-        parts = [plan_table(replace(facts, partitions=streams[name]), work.knobs, now) for name in new]
+        read = _read_before(ground, pipeline, work.store)
+        parts = [
+            what_is_left(
+                plan_table(replace(facts, partitions=streams[name]), work.knobs, now),
+                [piece for piece in read if work.is_pass or piece.partition in streams[name]],
+            )
+            for name in new
+        ]
         turns = zip_longest(*(_numbered(ground, pipeline, work, pieces) for pieces in parts))
         pieces = tuple(piece for turn in turns for piece in turn if piece is not None)
         planned += _plan(ground, pipeline, work.store, new[0], pieces, also=new[1:])
     return planned + _plan_earlier(ground, pipeline, work, connector)
+
+
+def _read_before(ground: Ground, pipeline: PipelineId, table: TableName) -> list[Piece]:
+    """What has landed of a table whose plan is not known: that of a catalog that was made anew."""
+    if not ground.catalog.chunks.tally(pipeline).done:
+        return []
+    chunks = _all_chunks(ground, pipeline, table)
+    return [Piece.parse(chunk.predicate) for chunk in chunks if chunk.winning_attempt is not None]
 
 
 def _plan_earlier(ground: Ground, pipeline: PipelineId, work: TableWork, connector: Connector) -> int:
@@ -120,10 +136,10 @@ def plan_sweeps(ground: Ground, pipeline: PipelineId, work: TableWork) -> int:
         piece = Piece.parse(chunk.predicate)
         if AttemptManifest.parse(chunk.manifest).unchanged:
             continue
-        if piece.kind is PieceKind.FULL:
-            reads.setdefault(f"pass {piece.pass_number}", []).append((piece, chunk))
-        elif piece.kind is PieceKind.TAIL and work.spec.lag is not None and piece.after is not None:
-            reads.setdefault(f"chunk {chunk.chunk}", []).append((piece, chunk))
+        if piece.kind is PieceKind.FULL or (
+            piece.kind is PieceKind.TAIL and work.spec.lag is not None and piece.after is not None
+        ):
+            reads.setdefault(sweep_plan(work.store, piece, chunk.chunk), []).append((piece, chunk))
     planned = 0
     for name, done in reads.items():
         piece = done[0][0]
@@ -135,8 +151,14 @@ def plan_sweeps(ground: Ground, pipeline: PipelineId, work: TableWork) -> int:
         since_seq = min(chunk.seq or 0 for _, chunk in done)
         whole = replace(piece, window=window, partition={} if piece.pass_size else piece.partition)
         sweep = sweep_after(whole, since_seq)
-        planned += _plan(ground, pipeline, work.store, f"sweep of {work.store} after {name}", (sweep,))
+        planned += _plan(ground, pipeline, work.store, name, (sweep,))
     return planned
+
+
+def sweep_plan(table: str, piece: Piece, chunk: ChunkId) -> str:
+    """The name of the plan of a sweep after a pass, or after a chunk that read behind a lag."""
+    is_pass = piece.kind is PieceKind.FULL
+    return f"sweep of {table} after " + (f"pass {piece.pass_number}" if is_pass else f"chunk {chunk}")
 
 
 def ends_read_at(ground: Ground, pipeline: PipelineId, works: Sequence[TableWork]) -> datetime | None:
