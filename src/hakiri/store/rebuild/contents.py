@@ -55,10 +55,10 @@ def contents_of(tables: Sequence[SettledTable], reading: Reading) -> CatalogCont
         keys={table.name: table.key for table in tables},
         snapshots=tuple(_snapshot(each, table) for table in tables for each in table.chain),
         sidecars=tuple(
-            sidecar
+            found.sidecar
             for table in tables
             for each in table.chain
-            for sidecar in table.tree.sidecars.get(each.snapshot, ())
+            for found in table.tree.sidecars.get(each.snapshot, ())
         ),
         edges=tuple(edge for table in tables for edge in _edges(table)),
         doomed=tuple(file for table in tables for file in _doomed(table, reading.now + reading.keep)),
@@ -225,11 +225,14 @@ def _doomed(table: SettledTable, keep_until: datetime) -> Iterator[DoomedFile]:
     read = snapshot_files(table.snapshot).keys()
     beside = {one.seq for one in files_beside(table.landed, table.snapshot)}
     paths = [path for one in table.landed if one.seq not in beside for path in attempt_files(one)]
+    sidecars: list[str] = []
     for each in table.chain[:-1]:
         paths += snapshot_files(each)
         paths.append(f"tables/{table.name}/data/{snapshot_name(each.snapshot)}/{FILE_NAME}")
-    for path in dict.fromkeys(paths):
-        if path not in read and (path in table.tree.sizes or path.endswith(FILE_NAME)):
+        sidecars += [path for found in table.tree.sidecars.get(each.snapshot, ()) for path in found.files]
+    there = [path for path in paths if path in table.tree.sizes or path.endswith(FILE_NAME)]
+    for path in dict.fromkeys([*there, *sidecars]):
+        if path not in read:
             yield DoomedFile(
                 path=path, table=table.name, reason="folded into a snapshot", keep_until=keep_until
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
+from hakiri.core.ids import IndexId
 from hakiri.store.layout import snapshot_name
 from hakiri.store.manifests import AttemptManifest
 from hakiri.store.rebuild.errors import Problem
@@ -61,11 +62,9 @@ def _missing(
     needed: dict[str, int] = {}
     if snapshot is not None:
         needed |= snapshot_files(snapshot)
-        there = {sidecar.index for sidecar in tree.sidecars.get(snapshot.snapshot, ())}
-        for index in snapshot.indexes:
-            if index not in there:
-                place = f"tables/{tree.table}/indexes/{index}/{snapshot_name(snapshot.snapshot)}"
-                yield Problem(path=place, why="is missing")
+        for index in _lacking(tree, snapshot):
+            place = f"tables/{tree.table}/indexes/{index}/{snapshot_name(snapshot.snapshot)}"
+            yield Problem(path=place, why="is missing, or not all of it is there")
     for one in files_beside(winners, snapshot):
         needed |= attempt_files(one)
     for one in winners:
@@ -80,7 +79,13 @@ def _missing(
 def _with_older(tree: TableTree, snapshot: SnapshotManifest | None) -> tuple[SnapshotManifest, ...]:
     known = {one.snapshot: one for one in tree.snapshots}
     chain: list[SnapshotManifest] = []
-    while snapshot is not None and snapshot not in chain:
+    while snapshot is not None and snapshot not in chain and not _lacking(tree, snapshot):
         chain.append(snapshot)
         snapshot = None if snapshot.base is None else known.get(snapshot.base)
     return tuple(reversed(chain))
+
+
+def _lacking(tree: TableTree, snapshot: SnapshotManifest) -> list[IndexId]:
+    """The indexes that a snapshot names, and that are not beside it."""
+    there = {found.sidecar.index for found in tree.sidecars.get(snapshot.snapshot, ())}
+    return [index for index in snapshot.indexes if index not in there]

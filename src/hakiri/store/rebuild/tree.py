@@ -27,6 +27,14 @@ _STAGING = staging_name("s").removeprefix(snapshot_name("s"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FoundSidecar:
+    """A sidecar that is whole, and the paths of all its files below the root."""
+
+    sidecar: Sidecar
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TableTree:
     """What the folder of a table has.
 
@@ -42,7 +50,7 @@ class TableTree:
     attempts: tuple[AttemptManifest, ...] = ()
     unsealed: int = 0
     snapshots: tuple[SnapshotManifest, ...] = ()
-    sidecars: Mapping[SnapshotId, tuple[Sidecar, ...]]
+    sidecars: Mapping[SnapshotId, tuple[FoundSidecar, ...]]
     sizes: Mapping[str, int]
     view: str = ""
 
@@ -141,7 +149,7 @@ class _Reader:
                 found.append(manifest)
         return found
 
-    def _sidecars(self, snapshot: SnapshotManifest) -> Iterator[Sidecar]:
+    def _sidecars(self, snapshot: SnapshotManifest) -> Iterator[FoundSidecar]:
         """The sidecars of a snapshot that are there, with all of their files."""
         for index in snapshot.indexes:
             folder = self.layout.index_folder(self.name, index) / snapshot_name(snapshot.snapshot)
@@ -155,13 +163,15 @@ class _Reader:
                 continue
             sizes = self._sizes(folder)
             place = self.layout.relative(folder)
-            if all(sizes.get(f"{place}/{file.name}") == file.bytes for file in manifest.files):
-                yield Sidecar(
+            needed = {f"{place}/{file.name}": file.bytes for file in manifest.files}
+            if needed.items() <= sizes.items():
+                sidecar = Sidecar(
                     snapshot=snapshot.snapshot,
                     index=manifest.index,
                     manifest_hash=manifest.hash,
                     bytes=manifest.bytes,
                 )
+                yield FoundSidecar(sidecar=sidecar, files=(*needed, f"{place}/{FILE_NAME}"))
 
     def _history(self) -> tuple[SchemaChange, ...]:
         path = self.layout.schema_history(self.name)
