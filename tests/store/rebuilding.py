@@ -21,7 +21,9 @@ KEPT = timedelta(days=1)
 
 
 def planned(layout: StoreLayout, now: datetime) -> Rebuilt:
-    reading = Reading(now=now, keep=KEPT, queue_of=queue_of, facts_of=facts_of, find_claims=claims_in(layout))
+    reading = Reading(
+        now=now, keep=lambda _: KEPT, queue_of=queue_of, facts_of=facts_of, find_claims=claims_in(layout)
+    )
     return plan_rebuild(read_tree(layout, LocalFiles()), str(layout.root), reading)
 
 

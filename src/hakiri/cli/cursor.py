@@ -15,6 +15,7 @@ from hakiri.cli.operating import (
     AsWhom,
     PipelineArgument,
     desk_of,
+    is_meant,
     moment_words,
     piece_rows,
     show_pieces,
@@ -25,7 +26,6 @@ from hakiri.core.grammar.text import shortened
 if TYPE_CHECKING:
     from hakiri.catalog import Catalog
     from hakiri.catalog.contract.audit import AuditEntry
-    from hakiri.cli.app import App
     from hakiri.cli.console import Console
     from hakiri.cli.reports import AuditReport, CursorChangeReport
     from hakiri.cli.reports.operations import AuditRow, CursorRow
@@ -139,7 +139,8 @@ def reset(
         if catalog is None:
             raise _never_read(spec, stream)
         operator = desk.operator(catalog, who)
-        if not is_sure and not _is_meant(app, f"pull all of `{stream}` of pipeline `{spec.id}` again?"):
+        question = f"pull all of `{stream}` of pipeline `{spec.id}` again?"
+        if not is_sure and not is_meant(app, question, what="this pulls everything again"):
             app.console.note("nothing was changed")
             return
         moved = operator.reset_cursor(spec, stream, reason)
@@ -195,16 +196,6 @@ def _never_read(spec: PipelineSpec, stream: str) -> Exception:
     return (
         NeverRead(spec.id, tables[0]) if tables else NoSuchStream(spec.id, stream, store_tables(spec, None))
     )
-
-
-def _is_meant(app: App, question: str) -> bool:
-    if not (app.stdin.isatty() and app.console.err.isatty()):
-        raise UsageError(
-            "this pulls everything again, and there is nobody to ask", hint="add `--yes` if it is meant"
-        )
-    app.console.err.write(f"{question} [y/N] ")
-    app.console.err.flush()
-    return app.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _cursor_rows(catalog: Catalog | None, spec: PipelineSpec, name: str | None) -> tuple[CursorRow, ...]:

@@ -113,6 +113,15 @@ def decider(app: App, who: str | None) -> str:
     return name if name.startswith(("operator:", "agent:")) else f"operator:{name}"
 
 
+def is_meant(app: App, question: str, *, what: str) -> bool:
+    """Ask whether it is meant. Raises UsageError, which says `what` it is, when there is nobody to ask."""
+    if not (app.stdin.isatty() and app.console.err.isatty()):
+        raise UsageError(f"{what}, and there is nobody to ask", hint="add `--yes` if it is meant")
+    app.console.err.write(f"{question} [y/N] ")
+    app.console.err.flush()
+    return app.stdin.readline().strip().lower() in ("y", "yes")
+
+
 def piece_words(chunk: Chunk) -> str:
     """What the chunk reads, or why it compacts; its predicate as it is if a later version has written it."""
     from hakiri.cli.board.words import predicate_words

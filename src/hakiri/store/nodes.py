@@ -58,3 +58,20 @@ def bury_dead_nodes(folder: Path, bury: Callable[[NodeId], object]) -> list[Node
         finally:
             os.close(descriptor)
     return buried
+
+
+def living_nodes(folder: Path) -> list[NodeId]:
+    """Who is alive of those that are known in this folder. Whoever is gone is left as he was found."""
+    living = []
+    for path in sorted(folder.glob(f"*{_SUFFIX}")):
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            continue  # it ended in this moment, and in order
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            living.append(NodeId(path.name.removesuffix(_SUFFIX)))
+        finally:
+            os.close(descriptor)
+    return living

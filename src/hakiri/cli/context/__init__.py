@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hakiri.cli.context.compact import compact
 from hakiri.cli.context.gc import gc
+from hakiri.cli.context.rebuild import rebuild_catalog
 from hakiri.cli.frame import examples, group_door
 
 cli = group_door(
@@ -15,4 +16,8 @@ cli.command(
     "compact",
     epilog=examples("hakiri context compact", "hakiri context compact github_issues --full"),
 )(compact)
+cli.command(
+    "rebuild-catalog",
+    epilog=examples("hakiri context rebuild-catalog --dry-run", "hakiri context rebuild-catalog --yes"),
+)(rebuild_catalog)
 cli.command("gc", epilog=examples("hakiri context gc --dry-run", "hakiri context gc"))(gc)

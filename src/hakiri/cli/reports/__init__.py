@@ -8,7 +8,7 @@ from types import MappingProxyType
 from hakiri.cli.reports.catalog import CatalogCheckReport, CatalogMigrateReport, CatalogStatusReport
 from hakiri.cli.reports.compile import CompileReport
 from hakiri.cli.reports.config import ConfigReport
-from hakiri.cli.reports.context import CompactReport, GcReport
+from hakiri.cli.reports.context import CompactReport, GcReport, RebuildReport
 from hakiri.cli.reports.engine import DoctorReport, EngineStatusReport
 from hakiri.cli.reports.evolution import (
     SchemaAcceptReport,
@@ -60,6 +60,7 @@ REPORTS: Mapping[str, type] = MappingProxyType(
         "config-get": ConfigReport,
         "context-compact": CompactReport,
         "context-gc": GcReport,
+        "context-rebuild-catalog": RebuildReport,
         "cursor-get": CursorGetReport,
         "cursor-log": AuditReport,
         "cursor-reset": CursorChangeReport,
@@ -125,6 +126,7 @@ __all__ = [
     "PipelineListReport",
     "PlanReport",
     "PreviewReport",
+    "RebuildReport",
     "RewindReport",
     "RunReport",
     "RunsReport",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -53,3 +54,49 @@ class GcReport:
     bytes: int
     named: tuple[str, ...]
     in_use: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RebuiltTable:
+    """A table that was found. `unseen` chunks count, though neither a view nor a snapshot names them."""
+
+    table: str
+    schema_version: int
+    primary_key: tuple[str, ...]
+    chunks: int
+    superseded: int
+    snapshots: int
+    snapshot: str | None
+    unseen: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RebuiltPipeline:
+    """A pipeline that was found, with the phase that its chunks tell, and its cursors by stream."""
+
+    pipeline_id: str
+    phase: str
+    runs: int
+    chunks: int
+    cursors: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOutAttempt:
+    """An attempt that is whole and does not count, by its folder below the store, and why."""
+
+    path: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RebuildReport:
+    """What a catalog made of the store has, and what it lacks. `kept` is where the one before is now."""
+
+    dry_run: bool
+    catalog: str
+    kept: str | None
+    tables: tuple[RebuiltTable, ...]
+    pipelines: tuple[RebuiltPipeline, ...]
+    left_out: tuple[LeftOutAttempt, ...]
+    lost: tuple[str, ...]

@@ -61,7 +61,9 @@ def contents_of(tables: Sequence[SettledTable], reading: Reading) -> CatalogCont
             for found in table.tree.sidecars.get(each.snapshot, ())
         ),
         edges=tuple(edge for table in tables for edge in _edges(table)),
-        doomed=tuple(file for table in tables for file in _doomed(table, reading.now + reading.keep)),
+        doomed=tuple(
+            file for table in tables for file in _doomed(table, reading.now + reading.keep(table.name))
+        ),
         counters={name: last for each in facts.values() for name, last in each.counters.items()},
         claims=max(claims, default=0),
     )

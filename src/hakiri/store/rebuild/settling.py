@@ -39,7 +39,7 @@ class Reading:
     """What is needed to read the tree: the time, and those who know what other rooms have written."""
 
     now: datetime
-    keep: timedelta
+    keep: Callable[[TableName], timedelta]
     queue_of: Callable[[TableName], PipelineId]
     facts_of: FactsOf
     find_claims: FindClaims
