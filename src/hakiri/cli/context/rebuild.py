@@ -48,11 +48,14 @@ def rebuild_catalog(
         if as_json:
             app.console.data(report)
         return
-    if not is_sure and not is_meant(
-        app, "make the catalog anew?", what="this puts a new catalog in the place of the one there is"
-    ):
-        app.console.note("nothing was changed")
-        return
+    if not is_sure:
+        what = "this puts a new catalog in the place of the one there is"
+        if not is_meant(app, "make the catalog anew?", what=what):
+            app.console.note("nothing was changed")
+            return
+        # Others may have worked on the store until the answer came.
+        _refuse_while_worked_on(desk)
+        found = _planned(desk)
     kept = _rebuilt(desk, found)
     if as_json:
         from dataclasses import replace

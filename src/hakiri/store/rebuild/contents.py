@@ -61,9 +61,7 @@ def contents_of(tables: Sequence[SettledTable], reading: Reading) -> CatalogCont
             for found in table.tree.sidecars.get(each.snapshot, ())
         ),
         edges=tuple(edge for table in tables for edge in _edges(table)),
-        doomed=tuple(
-            file for table in tables for file in _doomed(table, reading.now + reading.keep(table.name))
-        ),
+        doomed=tuple(file for table in tables for file in _doomed(table, reading)),
         counters={name: last for each in facts.values() for name, last in each.counters.items()},
         claims=max(claims, default=0),
     )
@@ -220,10 +218,11 @@ def _edges(table: SettledTable) -> Iterator[Edge]:
             yield Edge(child=each.run, parent=run, kind=EdgeKind.COMPACTION, at=each.created_at)
 
 
-def _doomed(table: SettledTable, keep_until: datetime) -> Iterator[DoomedFile]:
+def _doomed(table: SettledTable, reading: Reading) -> Iterator[DoomedFile]:
     """The files that are there, and that the snapshot in force has replaced."""
     if table.snapshot is None:
         return
+    keep_until = reading.now + reading.keep(table.name)
     read = snapshot_files(table.snapshot).keys()
     beside = {one.seq for one in files_beside(table.landed, table.snapshot)}
     paths = [path for one in table.landed if one.seq not in beside for path in attempt_files(one)]

@@ -21,7 +21,7 @@ NEVER_TOLD = (
 def losses_of(rebuilt: Rebuilt, before: Catalog | None) -> tuple[str, ...]:
     """All of it, the general first; then what the catalog before has of it, if it can be looked at."""
     old = tuple(
-        f"table `{table}`: {count} chunks are of a version that does not tell cursors, so those are read again"
+        f"table `{table}`: cursors of {count} chunks that an earlier version of Hakiri wrote"
         for table, count in rebuilt.without_commit.items()
     )
     return (*NEVER_TOLD, *old, *(() if before is None else _known_losses(before)))
