@@ -11,6 +11,7 @@ from hakiri.catalog.testing.commits import CommitContract
 from hakiri.catalog.testing.cursors import CursorAdoptionContract, CursorContract
 from hakiri.catalog.testing.decisions import AppliedContract, DecisionContract
 from hakiri.catalog.testing.files import FileContract, SelectionContract
+from hakiri.catalog.testing.filling import FillContract
 from hakiri.catalog.testing.gone_nodes import AbandonedRunContract, ReleaseContract
 from hakiri.catalog.testing.landed import LandedContract, SupersedeIntoContract
 from hakiri.catalog.testing.leases import LeaseContract
@@ -58,5 +59,6 @@ class CatalogContract(
     AuditContract,
     BudgetContract,
     UpkeepContract,
+    FillContract,
 ):
     """Every promise of the contract. Subclass it, give the fixtures `opener` and `vandal`, and run it."""

@@ -92,7 +92,7 @@ def _rebuilt(desk: Desk, found: Rebuilt) -> str | None:
 
     kept = desk.place.rebuild(found.contents, desk.app.clock.now())
     with desk.place.open() as catalog:
-        Publisher(desk.layout, catalog).publish(table.table for table in found.tables)
+        Publisher(desk.layout, catalog).publish((table.table for table in found.tables), is_anew=True)
     return kept
 
 
