@@ -71,7 +71,7 @@ def test_a_damaged_file_is_called_so(ground: SqliteGround, damage: Callable[[Pat
 
     expected = f"the catalog `sqlite:///{ground.path}` is damaged: {why}"
     assert str(reading.value) == str(writing.value) == expected
-    assert reading.value.hint == "restore it from a backup, or move it aside"
+    assert reading.value.hint == "restore it from a backup, or run `hakiri context rebuild-catalog`"
 
 
 @pytest.mark.parametrize("damage", [overwrite, overwrite_all_but_the_first_page, cut_in_half])

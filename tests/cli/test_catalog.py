@@ -457,7 +457,7 @@ def test_a_file_that_is_no_database_is_damaged(run: Run, file: Path, command: st
     assert (outcome.code, outcome.out) == (1, "")
     assert outcome.err == (
         f"error[catalog.damaged]: the catalog `sqlite:///{file}` is damaged: file is not a database\n"
-        "hint: restore it from a backup, or move it aside\n"
+        "hint: restore it from a backup, or run `hakiri context rebuild-catalog`\n"
     )
 
 

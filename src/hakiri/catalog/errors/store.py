@@ -121,7 +121,7 @@ class CatalogDamaged(CatalogError):
         self.location, self.why = location, why
         super().__init__(
             f"the catalog `{location}` is damaged: {why}",
-            hint="restore it from a backup, or move it aside",
+            hint="restore it from a backup, or run `hakiri context rebuild-catalog`",
         )
 
 
