@@ -17,7 +17,7 @@ from tests.store.workshop import ORDERS, PIPELINE, T0, Workshop, open_workshop
 
 from hakiri.catalog.contract.chunks import NewChunk
 from hakiri.core.ids import ChunkId, NodeId
-from hakiri.pipelines.runtime.nodes import known_node
+from hakiri.store.nodes import known_node
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,6 @@ from pathlib import Path
 from tests.store.workshop import Workshop
 
 from hakiri.catalog.opening import catalog_place
-from hakiri.compaction.runs import queue_of
 from hakiri.pipelines.rebuilding import facts_of
 from hakiri.store.files import LocalFiles
 from hakiri.store.layout import StoreLayout
@@ -21,9 +20,7 @@ KEPT = timedelta(days=1)
 
 
 def planned(layout: StoreLayout, now: datetime) -> Rebuilt:
-    reading = Reading(
-        now=now, keep=lambda _: KEPT, queue_of=queue_of, facts_of=facts_of, find_claims=claims_in(layout)
-    )
+    reading = Reading(now=now, keep=lambda _: KEPT, facts_of=facts_of, find_claims=claims_in(layout))
     return plan_rebuild(read_tree(layout, LocalFiles()), str(layout.root), reading)
 
 

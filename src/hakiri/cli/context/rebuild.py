@@ -67,7 +67,6 @@ def rebuild_catalog(
 
 def _planned(desk: Desk) -> Rebuilt:
     from hakiri.compaction.layouts import layout_of_table
-    from hakiri.compaction.runs import queue_of
     from hakiri.pipelines.rebuilding import facts_of
     from hakiri.store.files import LocalFiles
     from hakiri.store.rebuild.claims import claims_in
@@ -79,7 +78,6 @@ def _planned(desk: Desk) -> Rebuilt:
     reading = Reading(
         now=now,
         keep=lambda table: layout_of_table(desk.project, table, now).retain,
-        queue_of=queue_of,
         facts_of=facts_of,
         find_claims=claims_in(desk.layout),
     )
@@ -98,9 +96,9 @@ def _rebuilt(desk: Desk, found: Rebuilt) -> str | None:
 
 def _refuse_while_worked_on(desk: Desk) -> None:
     from hakiri.catalog.errors import CatalogInUse
-    from hakiri.pipelines.runtime.nodes import living_nodes
+    from hakiri.store.nodes import living_nodes
 
-    living = living_nodes(desk.layout.root / "nodes")
+    living = living_nodes(desk.layout.nodes)
     if living:
         raise CatalogInUse(desk.place.location, f"`{living[0]}` works on this store")
 

@@ -15,7 +15,7 @@ from hakiri.catalog.contract.runs import Run, RunStatus
 from hakiri.catalog.contract.snapshots import DoomedFile, Snapshot
 from hakiri.core.canonical import canonical_json
 from hakiri.core.cursors import UNDECLARED_KIND, CursorKind
-from hakiri.core.ids import ChunkId, PipelineId, RunId, TableName
+from hakiri.core.ids import ChunkId, PipelineId, RunId, TableName, compaction_queue
 from hakiri.store.layout import snapshot_name
 from hakiri.store.manifests import FILE_NAME, AttemptManifest
 from hakiri.store.rebuild.settling import PipelineFacts, Reading, SettledTable
@@ -43,11 +43,11 @@ def contents_of(tables: Sequence[SettledTable], reading: Reading) -> CatalogCont
                 _pipeline(name, some, facts[name], max(one.chunk for one in sealed[name]))
                 for name, some in sorted(by_pipeline.items())
             ),
-            *(_queue(reading.queue_of(table.name)) for table in compacted),
+            *(_queue(compaction_queue(table.name)) for table in compacted),
         ),
         runs=(
             *(run for name in by_pipeline for run in _runs(sealed[name], landed)),
-            *(_compaction(each, reading.queue_of(table.name)) for table in compacted for each in table.chain),
+            *(_compaction(each, compaction_queue(table.name)) for table in compacted for each in table.chain),
         ),
         chunks=tuple(chunk for table in tables for chunk in _chunks(table)),
         cursors=tuple(_cursors(one for table in tables for one in table.landed)),

@@ -40,7 +40,6 @@ class Reading:
 
     now: datetime
     keep: Callable[[TableName], timedelta]
-    queue_of: Callable[[TableName], PipelineId]
     facts_of: FactsOf
     find_claims: FindClaims
 
