@@ -19,7 +19,7 @@ from hakiri.compaction.partitions import LABEL
 from hakiri.compaction.tasks import InputFile, PartOfSnapshot, Recipe
 from hakiri.store.files import Files, LocalFiles
 from hakiri.store.hashing import content_sum
-from hakiri.store.parts import PartFile
+from hakiri.store.parts import DICTIONARY_BYTES, PAGE_BYTES, PartFile
 from hakiri.store.rows import CONTENT_HASH, OP, POSITION, SEQ, Op
 
 
@@ -104,6 +104,7 @@ def written(
                 schema=schema,
                 files=files,
                 rows_a_group=recipe.rows_a_group,
+                sorted_by=tuple(name for name in recipe.order if name in schema.names),
                 tuning=_tuning(schema, recipe),
             )
             total = 0
@@ -148,6 +149,8 @@ def _tuning(schema: pa.Schema, recipe: Recipe) -> dict[str, Any]:
     order = [name for name in recipe.order if name in schema.names]
     tuning: dict[str, Any] = {
         "write_page_index": True,
+        "data_page_size": PAGE_BYTES,
+        "dictionary_pagesize_limit": DICTIONARY_BYTES,
         "sorting_columns": pq.SortingColumn.from_ordering(schema, [(name, "ascending") for name in order]),
     }
     if recipe.blooms:

@@ -17,12 +17,17 @@ import pyarrow.parquet as pq
 from hakiri.store.files import Files, Outlet, make_folders
 from hakiri.store.manifests import WrittenFile
 from hakiri.store.rows import CONTENT_HASH, POSITION
+from hakiri.store.texts import is_any
 
 COMPRESSION = "zstd"
 ROWS_A_GROUP = 122_880  # as many as DuckDB gives to one thread at a time
 BYTES_A_GROUP = 64 << 20
+# Of snapshots, where single rows are looked up: what is decoded for one (ADR 0012).
+PAGE_BYTES = 128 << 10
+DICTIONARY_BYTES = 128 << 10
 _NEXT_NUMBER = 100_000  # above every number that Spark gives to a partition
 _BUFFER_BYTES = 1 << 20
+_STEPS = "DELTA_BINARY_PACKED"
 
 
 class PartFile:
@@ -41,8 +46,10 @@ class PartFile:
         schema: pa.Schema,
         files: Files,
         rows_a_group: int,
+        sorted_by: tuple[str, ...] = (),
         tuning: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
+        self._sorted_by = sorted_by
         self._tuning = tuning
         self._folder = folder
         self._stem = stem
@@ -100,7 +107,8 @@ class PartFile:
         make_folders(self._files, self._folder, is_synced=False)  # they are when the attempt is sealed
         name, outlet = self._created()
         stream = _Stream(outlet)
-        plain = {CONTENT_HASH: "PLAIN", POSITION: "DELTA_BINARY_PACKED"}  # no value comes twice
+        plain = {CONTENT_HASH: "PLAIN", POSITION: _STEPS}  # no value comes twice
+        plain |= {name: _STEPS for name in self._sorted_by if _is_steps(self._schema.field(name).type)}
         writer = pq.ParquetWriter(
             stream,
             self._schema,
@@ -176,6 +184,11 @@ class _Stream:
         self._buffer.clear()
         self._hash.update(data)
         self._outlet.write(data)
+
+
+def _is_steps(kind: pa.DataType) -> bool:
+    """Whether sorted values of a type are best told by the steps from one to the next."""
+    return is_any(kind, pa.types.is_integer, pa.types.is_timestamp, pa.types.is_date)
 
 
 def _leaf_paths(schema: pa.Schema) -> Iterator[str]:
