@@ -36,6 +36,7 @@ NAMED_PLACES = MappingProxyType(
         ("cli/entry.py", "os.environ"): "the process enters here and passes its environment on",
         ("cli/entry.py", "pathlib.Path.cwd"): "the process enters here and passes its folder on",
         ("spark/__init__.py", "os.environ"): "a program of somebody else enters here, with its settings",
+        ("store/opened.py", "os.environ"): "a program of somebody else enters here, with its settings",
         ("engine/archive.py", "os.environ"): "a process of its own enters here, started by the keeper",
         ("sources/bridge/task.py", "os.environ"): "a Spark task enters here, where the secrets are",
         ("engine/connect.py", "os.environ"): "pyspark takes this one setting from nowhere else",

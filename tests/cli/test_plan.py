@@ -79,6 +79,21 @@ def test_a_new_pipeline_is_shown_with_what_would_come(run: Run, shop: Shop) -> N
     )
 
 
+@pytest.mark.spec("HC-053")
+def test_partitions_that_will_be_small_are_warned_of(run: Run, shop: Shop) -> None:
+    shop.write(pipeline(table='{ name = "orders", compaction = { partition_by = "total" } }'))
+
+    text, (row,) = run("plan").out, run("plan", "--json").data["pipelines"]
+
+    assert '    warning      table `orders` with `partition_by = "total"`: half of its partitions' in text
+    assert text.endswith("Plan for shop: 1 to create; 1 warning.\n")
+    (warning,) = row["warnings"]
+    assert warning.endswith(
+        "half of its partitions will have 16KB or less, and below 16MB a partition costs more than it saves; "
+        "take `partition_by` out, and sort by `cluster_by`"
+    )
+
+
 @pytest.mark.spec("HP-112")
 @pytest.mark.spec("HP-113")
 @pytest.mark.spec("HP-138")

@@ -16,6 +16,7 @@ from hakiri.pipelines.edits import Edit, edits_since
 from hakiri.pipelines.errors import WaitsForDecision
 from hakiri.pipelines.leftovers import leftovers
 from hakiri.pipelines.needs import Need, need_of
+from hakiri.pipelines.partition_facts import stored_cautions
 from hakiri.pipelines.soundness import check_rules, unsound_parts
 from hakiri.sources.making import declared_connector
 from hakiri.transforms import artifacts_of
@@ -240,7 +241,10 @@ class _Planning:
         # Of a pipeline that never ran, the rows of all others in its tables are warned of.
         if self.catalog is None or need is Need.NEW:
             return ()
-        return tuple(leftovers(self.catalog, self.project, spec))
+        return (
+            *leftovers(self.catalog, self.project, spec),
+            *stored_cautions(self.catalog, spec, self.find_files),
+        )
 
     def _edits(self, spec: PipelineSpec) -> tuple[Edit, ...]:
         applied = None if self.catalog is None else self.catalog.pipelines.applied(PipelineId(spec.id))

@@ -21,6 +21,7 @@ from hakiri.pipelines.evolution import incoming_shape, shape_of
 from hakiri.pipelines.evolution.decide import refusal
 from hakiri.pipelines.leftovers import feeders
 from hakiri.pipelines.needs import Need
+from hakiri.pipelines.partition_facts import expected_cautions
 from hakiri.pipelines.plan import PlannedTable
 from hakiri.pipelines.soundness import (
     check_columns,
@@ -83,6 +84,8 @@ class Prospecting:
                 except HakiriError as error:
                     problems.append(error)
             cautions += [*self._beside_others(planned), *self._cautions(planned, number, look)]
+            if self.need is Need.NEW:
+                cautions += expected_cautions(self.spec, self.spec.tables[number], look)
             tables.append(planned)
         distinct = {str(problem): problem for problem in problems}  # one thing may stop several steps
         return Prospect(

@@ -46,6 +46,7 @@ def connect(state: StoreState) -> duckdb.DuckDBPyConnection:
     import duckdb
 
     connection = duckdb.connect()
+    connection.execute("SET parquet_metadata_cache = true")  # no file ever changes
     attach(connection, state)
     return connection
 

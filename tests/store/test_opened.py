@@ -1,0 +1,62 @@
+"""The store in a Python program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+from tests.store.workshop import Workshop, open_workshop
+
+import hakiri
+from hakiri.manifest.errors import NoProject
+
+SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "hakiri.toml").write_text('[project]\nname = "shop"\n')
+    return tmp_path
+
+
+@pytest.fixture
+def workshop(project: Path) -> Iterator[Workshop]:
+    with open_workshop(project / ".hakiri" / "context" / "shop") as workshop:
+        yield workshop
+
+
+def test_a_program_asks_the_store_and_sees_what_is_committed_meanwhile(
+    project: Path, workshop: Workshop
+) -> None:
+    workshop.land([{"id": 1, "name": "a"}, {"id": 2, "name": "b"}], SCHEMA, "id")
+    workshop.publish()
+
+    with hakiri.open_store(project) as store:
+        assert store.tables() == ("orders",)
+        assert store.sql("SELECT name FROM orders WHERE id = ?", [2]).fetchall() == [("b",)]
+
+        workshop.land([{"id": 2, "name": "B"}], SCHEMA, "id")
+        workshop.publish()
+
+        assert store.sql("SELECT name FROM orders WHERE id = ?", [2]).fetchall() == [("B",)]
+
+
+def test_a_program_changes_nothing(project: Path, workshop: Workshop) -> None:
+    workshop.land([{"id": 1, "name": "a"}], SCHEMA, "id")
+    workshop.publish()
+
+    with hakiri.open_store(str(project)) as store, pytest.raises(duckdb.Error, match="read-only"):
+        store.connection.execute("DROP VIEW orders")
+
+
+def test_a_store_that_is_empty_has_no_tables(project: Path) -> None:
+    with hakiri.open_store(project) as store:
+        assert store.tables() == ()
+
+
+def test_without_a_project_there_is_no_store(tmp_path: Path) -> None:
+    with pytest.raises(NoProject, match=r"no `hakiri.toml`"):
+        hakiri.open_store(tmp_path)
