@@ -29,7 +29,7 @@ $(STAMP): pyproject.toml
 	fi
 	@touch $@
 
-demo: $(STAMP)  ## Make a project, plan it, and run a Spark job over its sample data
+demo: $(STAMP)  ## Three sources, one store: plan, apply, compact, and ask
 	@$(BIN)/python scripts/demo.py
 
 check: $(STAMP)  ## Format, lint, types, and the architecture
