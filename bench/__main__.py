@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from bench import catalog, compaction, manifest_load, pipelines, sources, start_up
+from bench import catalog, compaction, manifest_load, pipelines, reading, sources, start_up
 from bench.measure import Measured, show
 
 BENCHMARKS = {
@@ -14,6 +14,7 @@ BENCHMARKS = {
     "sources": sources.run,
     "pipelines": pipelines.run,
     "compaction": compaction.run,
+    "reading": reading.run,
 }
 
 

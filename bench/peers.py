@@ -17,6 +17,14 @@ DLT = (
 )
 
 
+DELTA = ("deltalake==1.6.6", "pyarrow==26.0.1")
+
+
+def delta_python() -> str:
+    """A Python with Delta tables, without Spark."""
+    return _python("delta", DELTA)
+
+
 def dlt_python() -> str:
     """A Python with dlt and its fastest way out of Postgres."""
     return _python("dlt", DLT)

@@ -22,7 +22,7 @@ from hakiri.store.texts import is_any
 COMPRESSION = "zstd"
 ROWS_A_GROUP = 122_880  # as many as DuckDB gives to one thread at a time
 BYTES_A_GROUP = 64 << 20
-# Of snapshots, where single rows are looked up: what is decoded for one (ADR 0012).
+# Of snapshots, where single rows are looked up: what is decoded for one (ADR 0014).
 PAGE_BYTES = 128 << 10
 DICTIONARY_BYTES = 128 << 10
 _NEXT_NUMBER = 100_000  # above every number that Spark gives to a partition

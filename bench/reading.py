@@ -1,0 +1,147 @@
+"""What a query costs: rows skipped, single rows, runs beside a snapshot, and very many small files."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from tests.store.workshop import T0
+
+from bench.measure import Measured, medians_in_turn
+from bench.stores import SCHEMA, made_store
+from hakiri.compaction.compacting import TableLayout
+from hakiri.store.duck_file import ViewText, make_duck_file
+from hakiri.store.files import LocalFiles
+from hakiri.store.layout import StoreLayout
+from hakiri.store.reading import open_reader
+from hakiri.store.rows import HIDDEN_FIELDS, OP, POSITION, SEQ
+from hakiri.store.views import TableState, view_sql
+
+ROWS = 10_000_000
+RUNS = 49
+RUN_ROWS = 4_000
+FOLDERS = 35_000
+READS = 500
+ROUNDS = 5
+BY_REPO = TableLayout(cluster_by=("repo", "updated_at"))
+FILTER = "repo = 'org/repo-0500' AND updated_at > '2025-06-01'"
+QUESTIONS = {
+    "an aggregate": "SELECT state, count(*), sum(amount), max(title) FROM orders GROUP BY 1",
+    "a filter": f"SELECT count(*), max(title) FROM orders WHERE {FILTER}",
+}
+_SCANNED = re.compile(r"Row Groups Scanned: (\d+) / (\d+)")
+
+
+def run() -> list[Measured]:
+    with TemporaryDirectory(prefix="hakiri-bench-") as name:
+        root = Path(name)
+        return [*_single_rows(root), *_beside_runs(root), *_many_files(root)]
+
+
+def _single_rows(root: Path) -> Iterator[Measured]:
+    with made_store(root / "by-key") as store:
+        store.land(ROWS, f"(i * 7919) % {ROWS}")
+        store.compact(TableLayout())
+        with store.open() as opened:
+            query = "SELECT * FROM orders WHERE id = ?"
+            chance = random.Random(7)
+            opened.sql(query, [0]).fetchall()
+            times = sorted(
+                _seconds(lambda: opened.sql(query, [chance.randrange(ROWS)]).fetchall()) for _ in range(READS)
+            )
+    yield Measured(name=f"a row by its key of {ROWS:,}, warm, p50", value=times[READS // 2] * 1000, unit="ms")
+    yield Measured(name="… p99", value=times[READS * 99 // 100] * 1000, unit="ms", goal=10.0)
+
+
+def _beside_runs(root: Path) -> Iterator[Measured]:
+    rows = ROWS * 4 // 10
+    with made_store(root / "alone") as alone, made_store(root / "beside") as beside:
+        for store in (alone, beside):
+            store.land(rows, f"(i * 7919) % {rows}")
+            store.compact(BY_REPO)
+        for number in range(RUNS):
+            beside.land(RUN_ROWS, f"hash(i * 31 + {number} * 7919) % {rows + rows // 40}")
+        with alone.open() as snapshot, beside.open() as both:
+            read, every = _groups(snapshot, FILTER)
+            yield Measured(
+                name="row groups read for a filter on clustered columns / all", value=read / every, unit=""
+            )
+            for name, query in QUESTIONS.items():
+                base, ours = medians_in_turn(
+                    ROUNDS,
+                    lambda query=query: _seconds(lambda: snapshot.sql(query).fetchall()),
+                    lambda query=query: _seconds(lambda: both.sql(query).fetchall()),
+                )
+                yield Measured(
+                    name=f"{name}, snapshot and {RUNS} runs / snapshot alone",
+                    value=ours / base,
+                    unit="",
+                    goal=2.0,
+                )
+
+
+def _many_files(root: Path) -> Iterator[Measured]:
+    """Folders of runs of a few rows each, as a pipeline leaves them that runs every few minutes."""
+    import duckdb
+
+    layout = StoreLayout(root / "many")
+    paths = tuple(_small_runs(layout, FOLDERS))
+    state = TableState(
+        table="orders",
+        primary_key=("id",),
+        schemas={1: SCHEMA},
+        revision=1,
+        since=T0,
+        root=str(layout.root),
+        files={1: paths},
+    )
+    make_duck_file(layout, LocalFiles(), [ViewText(table="orders", sql=view_sql(state))])
+    query = "SELECT sum(amount) FROM orders"
+    with duckdb.connect() as bare, open_reader(layout) as ours:
+        bare.execute("SET parquet_metadata_cache = true")
+        bare.execute(f"CREATE VIEW orders AS FROM read_parquet({list(paths)!r})")
+        theirs, mine = medians_in_turn(
+            3,
+            lambda: _seconds(lambda: bare.execute(query).fetchall()),
+            lambda: _seconds(lambda: ours.execute(query).fetchall()),
+        )
+    yield Measured(
+        name=f"{FOLDERS:,} run folders by bare DuckDB, a file", value=theirs / FOLDERS * 1e6, unit="µs"
+    )
+    yield Measured(name="… through the view / bare", value=mine / theirs, unit="", goal=1.5)
+
+
+def _small_runs(layout: StoreLayout, count: int) -> Iterator[str]:
+    hidden = pa.schema([field for field in HIDDEN_FIELDS if field.name in {SEQ, POSITION, OP}])
+    schema = pa.schema([*SCHEMA, *hidden])
+    empty = {name: [None] * 3 for name in schema.names}
+    for number in range(count):
+        folder = layout.attempt_folder(
+            table="orders", run=f"run-{number:06d}", node="node-1", chunk=number, number=1
+        )
+        folder.mkdir(parents=True)
+        ids = [number * 3 + place for place in range(3)]
+        own = {"id": ids, "amount": [float(each) for each in ids], SEQ: [number] * 3, POSITION: [0, 1, 2]}
+        rows = pa.table(empty | own | {OP: ["upsert"] * 3}, schema=schema)
+        pq.write_table(rows, folder / "part-00000.parquet", compression="zstd")
+        yield str(folder / "part-00000.parquet")
+
+
+def _groups(opened: Any, where: str) -> tuple[int, int]:
+    ((_, plan),) = opened.connection.execute(f"EXPLAIN ANALYZE SELECT * FROM orders WHERE {where}").fetchall()
+    found = _SCANNED.search(plan)
+    assert found is not None
+    return int(found[1]), int(found[2])
+
+
+def _seconds(work: Any) -> float:
+    began = perf_counter()
+    work()
+    return perf_counter() - began
