@@ -84,7 +84,7 @@ def _ten_times(spark: Any, root: Path) -> Iterator[Measured]:
 
 def _a_little_more(spark: Any, root: Path) -> Iterator[Measured]:
     """A snapshot, and one small run since: what is folded, against all of it written anew."""
-    from hakiri.compaction.compacting import TableLayout
+    from hakiri.compaction.recipes import TableLayout
     from hakiri.compaction.runner import SparkTasks
 
     tasks, laid_out = SparkTasks(lambda: spark), TableLayout(cluster_by=CLUSTER_BY)

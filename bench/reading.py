@@ -16,7 +16,7 @@ from tests.store.workshop import T0
 
 from bench.measure import Measured, medians_in_turn
 from bench.stores import SCHEMA, made_store
-from hakiri.compaction.compacting import TableLayout
+from hakiri.compaction.recipes import TableLayout
 from hakiri.store.duck_file import ViewText, make_duck_file
 from hakiri.store.files import LocalFiles
 from hakiri.store.layout import StoreLayout

@@ -14,9 +14,9 @@ import pyarrow as pa
 from tests.store.workshop import NODE, ORDERS, PIPELINE, T0, Workshop, open_workshop
 
 from hakiri.catalog.contract.chunks import NewChunk
-from hakiri.compaction.compacting import Compacted, Compactor, TableLayout
-from hakiri.compaction.folding import RunTasks
-from hakiri.compaction.tasks import Report, Task
+from hakiri.compaction.compacting import Compacted, Compactor
+from hakiri.compaction.recipes import TableLayout
+from hakiri.compaction.tasks import Report, RunTasks, Task
 from hakiri.core.clock import FixedClock
 from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import RunId

@@ -13,9 +13,11 @@ import pytest
 from tests.compaction.bench import Bench
 from tests.store.workshop import ORDERS
 
-from hakiri.compaction.compacting import TableLayout
 from hakiri.compaction.layouts import layout_of_table
 from hakiri.compaction.partitions import ByValue
+from hakiri.compaction.recipes import TableLayout
+from hakiri.compaction.sidecars.blooms import Blooms
+from hakiri.core.ids import IndexId
 from hakiri.manifest import load_project
 
 SCHEMA = pa.schema(
@@ -98,7 +100,8 @@ def test_an_index_of_kind_bloom_skips_row_groups_without_the_value(bench: Bench)
     without = filled(bench).compacted(bytes_a_range=20_000)
     assert groups_read(bench, "author = 'author-5'") == (len(without.files), len(without.files))
 
-    manifest = bench.compacted(TableLayout(blooms=("author",)), bytes_a_range=20_000, is_full=True)
+    index = Blooms(index=IndexId("bloom-author"), columns=("author",))
+    manifest = bench.compacted(TableLayout(indexes=(index,)), bytes_a_range=20_000, is_full=True)
 
     data = bench.workshop.layout.data_folder(ORDERS)
     probe = "SELECT NOT bool_and(bloom_filter_excludes) FROM parquet_bloom_probe(?, 'author', 'author-5')"

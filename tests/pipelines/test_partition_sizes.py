@@ -13,8 +13,8 @@ from tests.compaction.bench import Bench
 from tests.store.workshop import open_workshop
 from tests.support.past import Shop, pipeline
 
-from hakiri.compaction.compacting import TableLayout
 from hakiri.compaction.partitions import ByValue
+from hakiri.compaction.recipes import TableLayout
 from hakiri.manifest import load_project
 from hakiri.pipelines.partition_facts import stored_cautions
 from hakiri.pipelines.partition_sizes import (
