@@ -70,6 +70,7 @@ def test_time_is_an_argument_of_every_write_that_keeps_it() -> None:
         "tally",
         "latest",
         "current",
+        "commits",
         "current_id",
         "frontier",
         "log",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.proof
 
 READS = {
+    "commits",
     "current_id",
     "frontier",
     *("all", "children", "current", "due", "epoch", "files", "find", "get", "latest", "log"),

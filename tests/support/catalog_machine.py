@@ -94,7 +94,7 @@ class CatalogMachine(RuleBasedStateMachine):
         for table in self.tables:
             for role, method in (("schemas", "current"), ("schemas", "log"), ("snapshots", "revision")):
                 self.call(role, method, table=table)
-            for method in ("current", "all"):
+            for method in ("current", "all", "commits"):
                 self.call("snapshots", method, table=table)
             for method in ("landed", "version"):
                 self.call("chunks", method, table=table)

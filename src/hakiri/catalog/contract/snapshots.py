@@ -83,6 +83,12 @@ class Snapshots(Protocol):
     def all(self, table: TableName) -> tuple[Snapshot, ...]:
         """Every snapshot of a table, in the order of their commits."""
 
+    def commits(self, table: TableName) -> tuple[tuple[SnapshotId, datetime], ...]:
+        """Every snapshot of a table with the moment of its commit, in their order, without their manifests.
+
+        The moment is that of whoever committed it: by another's clock it may be before the one in front.
+        """
+
     def sidecars(self, snapshot: SnapshotId) -> tuple[Sidecar, ...]:
         """The sidecars that were noted for a snapshot, by index."""
 

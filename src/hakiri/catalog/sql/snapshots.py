@@ -76,6 +76,10 @@ class SqlSnapshots:
     def all(self, table: TableName) -> tuple[Snapshot, ...]:
         return tuple(_snapshot(row) for row in self._database.all("snapshots", table=table))
 
+    def commits(self, table: TableName) -> tuple[tuple[SnapshotId, datetime], ...]:
+        rows = self._database.all("snapshot_commits", table=table)
+        return tuple((row["snapshot_id"], moment(row["committed_at"])) for row in rows)
+
     def sidecars(self, snapshot: SnapshotId) -> tuple[Sidecar, ...]:
         return tuple(_sidecar(row) for row in self._database.all("sidecars", snapshot=snapshot))
 

@@ -190,6 +190,7 @@ class SnapshotContract(Contract):
         catalog.snapshots.commit(snapshot, T0 + MINUTE, [doomed("a")])
 
         assert everything(catalog) == before
+        assert catalog.snapshots.commits(TABLE) == ((SNAPSHOT, T0),)
 
     def test_another_snapshot_of_the_same_id_is_refused(self, catalog: Catalog) -> None:
         catalog.snapshots.commit(snapshot_of(0), T0)
@@ -213,6 +214,8 @@ class SnapshotContract(Contract):
 
         assert catalog.snapshots.current(TABLE) == second
         assert catalog.snapshots.all(TABLE) == (first, second)
+        assert catalog.snapshots.commits(TABLE) == ((LATER, T0), (SNAPSHOT, T0 - HOUR))
+        assert catalog.snapshots.commits(OTHER_TABLE) == ()
 
     def test_the_files_that_a_snapshot_replaces_are_doomed_with_it(self, catalog: Catalog) -> None:
         drops = [doomed("b", T0 + MINUTE), doomed("a", T0 + MINUTE)]

@@ -88,6 +88,7 @@ class SnapshotsModel:
 
     def __init__(self, revisions: Counter[TableName], garbage: GarbageModel) -> None:
         self.committed: dict[SnapshotId, Snapshot] = {}
+        self.committed_at: dict[SnapshotId, datetime] = {}
         self.noted: dict[SnapshotId, dict[str, Sidecar]] = {}
         self._revisions = revisions
         self._garbage = garbage
@@ -111,6 +112,7 @@ class SnapshotsModel:
             raise SnapshotStale(snapshot.table, snapshot.based_on, self._revisions[snapshot.table])
         self._revisions[snapshot.table] += 1
         self.committed[snapshot.snapshot] = snapshot
+        self.committed_at[snapshot.snapshot] = now
         self._garbage.doom(drops, now)
 
     def current(self, table: TableName) -> Snapshot | None:
@@ -121,6 +123,9 @@ class SnapshotsModel:
 
     def all(self, table: TableName) -> tuple[Snapshot, ...]:
         return tuple(snapshot for snapshot in self.committed.values() if snapshot.table == table)
+
+    def commits(self, table: TableName) -> tuple[tuple[SnapshotId, datetime], ...]:
+        return tuple((one.snapshot, self.committed_at[one.snapshot]) for one in self.all(table))
 
     def sidecars(self, snapshot: SnapshotId) -> tuple[Sidecar, ...]:
         noted = self.noted.get(snapshot, {})

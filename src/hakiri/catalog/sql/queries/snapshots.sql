@@ -10,6 +10,9 @@ SELECT snapshot_id FROM main.snapshot WHERE table_name = :table ORDER BY revisio
 -- snapshots --
 SELECT * FROM main.snapshot WHERE table_name = :table ORDER BY revision;
 
+-- snapshot_commits --
+SELECT snapshot_id, committed_at FROM main.snapshot WHERE table_name = :table ORDER BY revision;
+
 -- add_snapshot --
 INSERT INTO main.snapshot (snapshot_id, table_name, created_at, includes_runs, row_count, indexes, key_version,
                            based_on, manifest, revision, committed_at)
