@@ -258,6 +258,7 @@ def test_a_row_of_the_catalog_is_read_with_its_manifest(workshop: Workshop) -> N
         pass_size=2,
         ends_pass=True,
         landed_at=row.completed_at,
+        primary_key=MANIFEST.primary_key,
     )
     with pytest.raises(UnreadableManifest, match="landed without one"):
         landed_from(replace(row, manifest=None))

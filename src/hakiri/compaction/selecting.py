@@ -51,7 +51,9 @@ def select(found: Contents, frontier: int, *, has_key: bool) -> Selection:
     """
     open_passes = set() if has_key else {one.seq for one in under_way(found.landed)}
     folded = tuple(one for one in found.chunks if one.seq < frontier and one.seq not in open_passes)
-    gone = () if has_key else tuple(one for one in replaced(found.landed) if one.seq < frontier)
+    gone = (
+        () if has_key else tuple(one for one in replaced(found.landed, found.forgotten) if one.seq < frontier)
+    )
     known = {one.seq for one in found.landed if one.seq < frontier}
     lost = {one.seq for one in gone}
     if has_key:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from hakiri.core.errors import HakiriError
+from datetime import UTC, datetime
+
+from hakiri.core.errors import ExitCode, HakiriError
 
 
 class StoreError(HakiriError):
@@ -97,3 +99,50 @@ class ViewNotMade(StoreError):
             f"the view of table `{table}` cannot be made: {why}",
             hint="put the file back; without a key its chunk can be read again: `hakiri backfill rewind`",
         )
+
+
+class BadMoment(StoreError):
+    """A text that does not say at which moment the store is meant."""
+
+    code = "store.bad_moment"
+    exit_code = ExitCode.USAGE
+
+    def __init__(self, text: str, why: str) -> None:
+        self.text, self.why = text, why
+        super().__init__(
+            f"`{text}` {why}",
+            hint="write a time like `2026-05-11T08:00:00Z`, how long ago like `2h`, or the id of a snapshot",
+        )
+
+
+class NotThere(StoreError):
+    """A table that was not there yet at the moment that is asked for."""
+
+    code = "store.not_there"
+
+    def __init__(self, table: str, at: datetime) -> None:
+        self.table, self.at = table, at
+        super().__init__(
+            f"there was no table `{table}` at {moment_text(at)}",
+            hint="choose a later moment, or another table",
+        )
+
+
+class PastGone(StoreError):
+    """A table at a moment of which files were deleted, because they had been kept long enough."""
+
+    code = "store.past_gone"
+
+    def __init__(self, table: str, at: datetime, since: datetime | None) -> None:
+        self.table, self.at, self.since = table, at, since
+        super().__init__(
+            f"table `{table}` cannot be seen as of {moment_text(at)}: its files of then were deleted",
+            hint="only what it is now can be seen; a longer `retain_runs` keeps more from now on"
+            if since is None
+            else f"choose a moment since {moment_text(since)}; a longer `retain_runs` keeps more from now on",
+        )
+
+
+def moment_text(moment: datetime) -> str:
+    """A moment as a person may write it too, to the microsecond: `2026-05-11T08:00:00.123456Z`."""
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.chunks import Chunk
+from hakiri.catalog.contract.schemas import SchemaChange
 from hakiri.core.ids import ChunkId, PipelineId, TableName
 from hakiri.store.layout import StoreLayout
 from hakiri.store.schemas import schema_from
@@ -25,7 +27,7 @@ class Contents:
 
     `chunks` are those that a reader sees, by the number of their claim. `excluded` are claims whose rows the
     snapshot holds, and which something has replaced since; in a table with a key newer rows see to that.
-    `landed` is all that counts, seen or not.
+    `landed` is all that counts, seen or not, and `forgotten` what the snapshot has no place for.
     """
 
     revision: int
@@ -33,6 +35,32 @@ class Contents:
     landed: tuple[Landed, ...]
     chunks: tuple[Landed, ...]
     excluded: tuple[int, ...] = ()
+    forgotten: tuple[Landed, ...] = ()
+
+    @property
+    def shown(self) -> frozenset[int]:
+        """The claims whose rows a reader sees, unless newer ones of the same keys hide them."""
+        gone = {*self.excluded}
+        folded = {one.seq for one in self.landed if not one.unchanged and self.is_folded(one)}
+        return frozenset((folded - gone) | {one.seq for one in self.chunks})
+
+    def is_folded(self, one: Landed) -> bool:
+        """Whether the snapshot holds the rows of a chunk."""
+        return self.snapshot is not None and self.snapshot.place_of(one.seq) is Place.SNAPSHOT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownTable:
+    """What the catalog says of a table, at one moment.
+
+    `log` has the steps of its schema until then, and `since` is when the catalog got to know it.
+    """
+
+    table: TableName
+    primary_key: tuple[str, ...]
+    log: tuple[SchemaChange, ...]
+    since: datetime
+    contents: Contents
 
 
 class LandedChunks:
@@ -97,7 +125,8 @@ def contents(
         )
     places = {one.seq: snapshot.place_of(one.seq) for one in every}
     counting = tuple(one for one in every if places[one.seq] is not Place.NOWHERE)
-    seen = visible(counting, has_key=has_key)
+    forgotten = tuple(one for one in every if places[one.seq] is Place.NOWHERE)
+    seen = visible(counting, has_key=has_key, withdrawn=forgotten)
     folded = {one.seq for one in counting if places[one.seq] is Place.SNAPSHOT}
     gone = folded - {one.seq for one in seen} - {one.seq for one in counting if one.unchanged}
     return Contents(
@@ -106,6 +135,24 @@ def contents(
         landed=counting,
         chunks=tuple(one for one in seen if one.seq not in folded),
         excluded=() if has_key else tuple(sorted(gone)),
+        forgotten=forgotten,
+    )
+
+
+def known_table(catalog: Catalog, table: TableName, chunks: LandedChunks | None = None) -> KnownTable | None:
+    """The table as the catalog has it now; None while it has no schema."""
+    revision, landed, snapshot = (chunks or LandedChunks(catalog)).read(table)
+    # After the chunks: a schema that is newer than they are reads them, an older one would not.
+    schema = catalog.schemas.current(table)
+    log = catalog.schemas.log(table)
+    if schema is None:
+        return None
+    return KnownTable(
+        table=table,
+        primary_key=schema.primary_key,
+        log=tuple(step for step in log if step.version <= schema.version),
+        since=schema.created_at,
+        contents=contents(landed, snapshot, has_key=bool(schema.primary_key), revision=revision),
     )
 
 
@@ -113,31 +160,34 @@ def table_state(
     layout: StoreLayout, catalog: Catalog, table: TableName, chunks: LandedChunks | None = None
 ) -> TableState | None:
     """The table as it is now; None while it has no schema."""
-    revision, landed, snapshot = (chunks or LandedChunks(catalog)).read(table)
-    # After the chunks: a schema that is newer than they are reads them, an older one would not.
-    schema = catalog.schemas.current(table)
-    log = catalog.schemas.log(table)
-    if schema is None:
-        return None
-    root = str(layout.root)
-    has_key = bool(schema.primary_key)
-    found = contents(landed, snapshot, has_key=has_key, revision=revision)
-    aside = [one for one in visible(landed, has_key=False) if one.quarantine]
+    known = known_table(catalog, table, chunks)
+    return None if known is None else state_of(layout, known)
+
+
+def state_of(layout: StoreLayout, known: KnownTable) -> TableState:
+    """The files of a table, as its view names them."""
+    root, found = str(layout.root), known.contents
     return TableState(
-        table=table,
-        primary_key=schema.primary_key,
-        schemas={step.version: schema_from(step.after) for step in log if step.version <= schema.version},
-        revision=revision,
-        since=schema.created_at,
+        table=known.table,
+        primary_key=known.primary_key,
+        schemas={step.version: schema_from(step.after) for step in known.log},
+        revision=found.revision,
+        since=known.since,
         root=root,
         files=_by_version(
             (one.schema_version, f"{root}/{file.path}") for one in found.chunks for file in one.files
         ),
-        quarantine=tuple(f"{root}/{path}" for one in aside for path in one.quarantine),
-        snapshot=None if snapshot is None else snapshot.snapshot,
-        folded=_folded(layout, snapshot),
+        quarantine=tuple(f"{root}/{path}" for one in set_aside(found) for path in one.quarantine),
+        snapshot=None if found.snapshot is None else found.snapshot.snapshot,
+        folded=_folded(layout, found.snapshot),
         excluded=found.excluded,
     )
+
+
+def set_aside(found: Contents) -> tuple[Landed, ...]:
+    """Those with rows in quarantine; rows that were refused have no key, so what is read again hides them."""
+    seen = visible(found.landed, has_key=False, withdrawn=found.forgotten)
+    return tuple(one for one in seen if one.quarantine)
 
 
 def _folded(layout: StoreLayout, snapshot: SnapshotManifest | None) -> Mapping[int, tuple[str, ...]]:

@@ -6,6 +6,8 @@
 - Full re-reads come in passes. Without a primary key only the newest pass that is complete is seen; until
   there is one, the newest that has begun. What was planned in place of a pass is a newer pass. Where the
   size of a pass is not known before, every partition has passes of its own.
+- A chunk may be withdrawn, because the table was restored to a moment before it landed. What it had replaced
+  is seen again, until all that was planned in its own place has landed, and so on.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple, TypeAlias
 
 from hakiri.catalog.contract.chunks import Chunk
 from hakiri.core.canonical import canonical_json
@@ -38,7 +41,7 @@ class Landed:
     `superseded_by` is the last of the chunks that were planned in its place, if any were, and `successors`
     how many these are: their ids follow each other. `stream` is what the passes of a pipeline that it
     belongs to are of: the partition, or nothing for passes over all of them. Files are paths below the root.
-    `landed_at` is when it was committed.
+    `landed_at` is when it was committed, and `primary_key` that of the table by then.
     """
 
     pipeline: PipelineId
@@ -56,6 +59,14 @@ class Landed:
     unchanged: bool = False
     stream: str = ""
     landed_at: datetime | None = None
+    primary_key: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> ChunkPlace:
+        return self.pipeline, self.chunk
+
+
+ChunkPlace: TypeAlias = tuple[PipelineId, ChunkId]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +78,19 @@ class _Replacement:
     last: int
 
     @property
-    def places(self) -> set[tuple[PipelineId, ChunkId]]:
-        return {(self.pipeline, ChunkId(chunk)) for chunk in range(self.first, self.last + 1)}
+    def places(self) -> frozenset[ChunkPlace]:
+        return frozenset((self.pipeline, ChunkId(chunk)) for chunk in range(self.first, self.last + 1))
+
+
+class _Stand(NamedTuple):
+    """Chunks that hold together, all that they were planned in the place of having made way for them.
+
+    `seen` is what a reader sees of them: themselves, or what they took the place of as long as one of them is
+    withdrawn.
+    """
+
+    members: frozenset[ChunkPlace]
+    seen: frozenset[ChunkPlace]
 
 
 def landed_from(chunk: Chunk) -> Landed:
@@ -94,13 +116,19 @@ def landed_from(chunk: Chunk) -> Landed:
         unchanged=manifest.unchanged,
         stream=canonical_json(partition) if partition else "",
         landed_at=chunk.completed_at,
+        primary_key=manifest.primary_key,
     )
 
 
-def visible(landed: Iterable[Landed], *, has_key: bool) -> tuple[Landed, ...]:
-    """Those whose files a reader reads, by the number of their claim."""
+def visible(
+    landed: Iterable[Landed], *, has_key: bool, withdrawn: Iterable[Landed] = ()
+) -> tuple[Landed, ...]:
+    """Those whose files a reader reads, by the number of their claim.
+
+    `withdrawn` landed too, and do not count any more.
+    """
     every = list(landed)
-    seen = every if has_key else [*_in_force(every), *_of_newest_passes(every)]
+    seen = every if has_key else [*_in_force(every, withdrawn), *_of_newest_passes(every)]
     brought = (one for one in seen if not one.unchanged)
     return tuple(sorted(brought, key=lambda one: (one.seq, one.pipeline, one.chunk)))
 
@@ -116,11 +144,13 @@ def under_way(landed: Iterable[Landed]) -> tuple[Landed, ...]:
     )
 
 
-def replaced(landed: Iterable[Landed]) -> tuple[Landed, ...]:
+def replaced(landed: Iterable[Landed], withdrawn: Iterable[Landed] = ()) -> tuple[Landed, ...]:
     """Those that no reader of a table without a key will ever see again, whatever lands."""
     every = list(landed)
-    _, in_force = _replacements(every)
-    gone = [one for one in every if one.pass_number is None and _replacement_of(one) in in_force]
+    stands, ever = _stands(every, withdrawn)
+    kept = {place for stand in stands.values() for place in stand.members | stand.seen}
+    lost = ever - kept
+    gone = [one for one in every if one.pass_number is None and one.place in lost]
     for of_stream in _passes(every).values():
         complete = [number for number, chunks in of_stream.items() if _is_complete(chunks)]
         gone += [
@@ -129,39 +159,49 @@ def replaced(landed: Iterable[Landed]) -> tuple[Landed, ...]:
     return tuple(gone)
 
 
-def _in_force(every: list[Landed]) -> list[Landed]:
+def _in_force(every: list[Landed], withdrawn: Iterable[Landed]) -> list[Landed]:
     """Those outside of passes that nothing has replaced, and that wait for no others to replace anything."""
-    part_of, in_force = _replacements(every)
-    return [
-        one
-        for one in every
-        if one.pass_number is None
-        and ((place := (one.pipeline, one.chunk)) not in part_of or part_of[place] in in_force)
-        and _replacement_of(one) not in in_force
-    ]
+    stands, _ = _stands(every, withdrawn)
+    seen = {place for stand in stands.values() for place in stand.seen}
+    return [one for one in every if one.pass_number is None and one.place in seen]
 
 
-def _replacements(
-    every: list[Landed],
-) -> tuple[dict[tuple[PipelineId, ChunkId], _Replacement], set[_Replacement]]:
-    """The replacement that each chunk is a part of, if it is, and those that are in force.
+def _stands(
+    every: list[Landed], withdrawn: Iterable[Landed]
+) -> tuple[dict[ChunkPlace, _Stand], set[ChunkPlace]]:
+    """What holds now of all that landed outside of passes, and all that ever did.
 
     A replacement is in force when all of it has landed, and all that it replaces was in force before: what
     takes the place of one part of a replacement that is not whole yet waits as that part does.
     """
-    chunks = {(one.pipeline, one.chunk): one for one in every if one.pass_number is None}
-    replacing: dict[_Replacement, list[Landed]] = defaultdict(list)
+    lost = {one.place for one in withdrawn}
+    chunks = {one.place: one for one in (*every, *withdrawn) if one.pass_number is None}
+    replacing: dict[_Replacement, set[ChunkPlace]] = defaultdict(set)
     for one in chunks.values():
         if (replacement := _replacement_of(one)) is not None:
-            replacing[replacement].append(one)
-    part_of = {place: replacement for replacement in replacing for place in replacement.places}
-    in_force: set[_Replacement] = set()
+            replacing[replacement].add(one.place)
+    later = {place for replacement in replacing for place in replacement.places}
+    stands = {place: _alone(place, lost) for place in chunks if place not in later}
+    ever = set(stands)
     # By their ids: what a replacement replaces was planned before it.
     for replacement, old in sorted(replacing.items(), key=lambda item: (item[0].pipeline, item[0].last)):
-        before = {part_of[one.pipeline, one.chunk] for one in old if (one.pipeline, one.chunk) in part_of}
-        if chunks.keys() >= replacement.places and in_force >= before:
-            in_force.add(replacement)
-    return part_of, in_force
+        if not (chunks.keys() >= replacement.places and stands.keys() >= old):
+            continue
+        before = {stands[place] for place in old}
+        members = (
+            frozenset[ChunkPlace]().union(*(stand.members for stand in before)) - old | replacement.places
+        )
+        seen = frozenset[ChunkPlace]().union(*(stand.seen for stand in before))
+        for place in old:
+            del stands[place]
+        whole = not members & lost
+        stands |= {place: _alone(place, lost) if whole else _Stand(members, seen) for place in members}
+        ever |= members
+    return stands, ever
+
+
+def _alone(place: ChunkPlace, lost: set[ChunkPlace]) -> _Stand:
+    return _Stand(frozenset({place}), frozenset({place} - lost))
 
 
 def _replacement_of(one: Landed) -> _Replacement | None:

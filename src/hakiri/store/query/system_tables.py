@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hakiri.catalog.contract import Catalog
     from hakiri.store.layout import StoreLayout
     from hakiri.store.manifests import AttemptManifest
+    from hakiri.store.state import KnownTable
     from hakiri.store.visible import Landed
 
 OpenCatalog = Callable[[], "AbstractContextManager[Catalog | None]"]
@@ -57,19 +58,26 @@ class TableFacts:
     freshness: timedelta | None
 
 
-def table_facts(layout: StoreLayout, catalog: Catalog, now: datetime) -> list[TableFacts]:
-    """What there is to know of every table that has a view."""
+def table_facts(
+    layout: StoreLayout, catalog: Catalog, now: datetime, *, is_past: bool = False
+) -> list[TableFacts]:
+    """What there is to know of every table that has a view; at a moment of the past, what there was."""
     names = sorted(path.stem for path in layout.views.glob("*.sql"))
-    facts = (_facts(catalog, TableName(name), now) for name in names)
-    return [one for one in facts if one is not None]
+    tables = (_known(catalog, TableName(name), now, is_past=is_past) for name in names)
+    return [_facts(catalog, known, now) for known in tables if known is not None]
 
 
 def make_system_tables(
-    connection: duckdb.DuckDBPyConnection, layout: StoreLayout, open_catalog: OpenCatalog, now: datetime
+    connection: duckdb.DuckDBPyConnection,
+    layout: StoreLayout,
+    open_catalog: OpenCatalog,
+    now: datetime,
+    *,
+    is_past: bool = False,
 ) -> None:
     """Make `hakiri.tables` on the connection, in place of what it was before. Nothing reaches the disk."""
     with open_catalog() as catalog:
-        facts = [] if catalog is None else table_facts(layout, catalog, now)
+        facts = [] if catalog is None else table_facts(layout, catalog, now, is_past=is_past)
     # On a cursor, so that a transaction which a person has opened neither sees it nor is in its way.
     with connection.cursor() as own:
         own.execute("ATTACH IF NOT EXISTS ':memory:' AS hakiri")
@@ -106,38 +114,45 @@ def counted(
     return list(known.values())
 
 
-def _facts(catalog: Catalog, table: TableName, now: datetime) -> TableFacts | None:
-    from hakiri.store.state import LandedChunks, contents
-    from hakiri.store.visible import visible
+def _known(catalog: Catalog, table: TableName, now: datetime, *, is_past: bool) -> KnownTable | None:
+    from hakiri.store.errors import NotThere
+    from hakiri.store.past import table_at
+    from hakiri.store.state import known_table
 
-    _, landed, snapshot = LandedChunks(catalog).read(table)
-    schema = catalog.schemas.current(table)
-    if schema is None:
+    if not is_past:
+        return known_table(catalog, table)
+    try:
+        return table_at(catalog, table, now)
+    except NotThere:
         return None
-    has_key = bool(schema.primary_key)
-    found = contents(landed, snapshot, has_key=has_key)
+
+
+def _facts(catalog: Catalog, known: KnownTable, now: datetime) -> TableFacts:
+    from hakiri.store.state import set_aside
+
+    found = known.contents
     recent = [file for one in found.chunks for file in one.files]
-    folded = () if snapshot is None else snapshot.files
+    folded = () if found.snapshot is None else found.snapshot.files
     replaced = [file for one in found.landed if one.seq in found.excluded for file in one.files]
     recent_rows, replaced_rows = sum(file.rows for file in recent), sum(file.rows for file in replaced)
     versions = sum(file.rows for file in folded) + recent_rows
     brought = [one for one in found.landed if one.files]
     newest = max(brought, key=lambda one: one.seq, default=None)
     last_row_at = None if newest is None else _manifest(catalog, newest).ingested_at
-    aside = [_manifest(catalog, one) for one in visible(landed, has_key=False) if one.quarantine]
+    aside = [_manifest(catalog, one) for one in set_aside(found)]
     return TableFacts(
-        table_name=table,
+        table_name=known.table,
         # A snapshot has every key once. What is newer may hold the same keys.
-        rows=None if has_key and recent_rows else versions - replaced_rows,
+        rows=None if known.primary_key and recent_rows else versions - replaced_rows,
         row_versions=versions,
         bytes=sum(file.bytes for file in folded) + sum(file.bytes for file in recent),
-        columns=len(json.loads(schema.arrow_schema)["fields"]),
-        primary_key=list(schema.primary_key),
+        columns=len(json.loads(known.log[-1].after)["fields"]),
+        primary_key=list(known.primary_key),
         pipelines=sorted({one.pipeline for one in brought}),
         runs=len({one.run for one in found.chunks}),
         chunks=len(found.chunks),
         files=len(folded) + len(recent),
-        snapshots=len(catalog.snapshots.all(table)),
+        snapshots=sum(at <= now for _, at in catalog.snapshots.commits(known.table)),
         quarantined=sum(file.rows for manifest in aside for file in manifest.quarantine),
         last_row_at=last_row_at,
         freshness=None if last_row_at is None else now - last_row_at,

@@ -1,0 +1,175 @@
+"""A table at an earlier moment, from what the catalog knows of its past.
+
+Nothing is kept for this alone. Chunks say when they landed, snapshots when they were committed, steps of the
+schema when they were taken; and the files of what was replaced since stay for a while.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from hakiri.catalog.contract import Catalog
+from hakiri.catalog.contract.schemas import SchemaChange
+from hakiri.core.grammar.dates import parse_moment
+from hakiri.core.grammar.durations import Duration
+from hakiri.core.ids import SnapshotId, TableName
+from hakiri.store.errors import BadMoment, NotThere, PastGone
+from hakiri.store.layout import StoreLayout
+from hakiri.store.snapshots import Place, SnapshotManifest
+from hakiri.store.state import KnownTable, LandedChunks, contents, state_of
+from hakiri.store.views import TableState
+from hakiri.store.visible import Landed
+
+_SNAPSHOT = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ.*")
+_DATE = re.compile(r"\d{4}-")
+_LENGTH = re.compile(r"\d|P")
+_OTHER_KEY = "change_key"
+
+
+def moment_of(text: str, catalog: Catalog, now: datetime) -> datetime:
+    """The moment that a text means: a time, how long ago it was, or the commit of a snapshot.
+
+    Raises BadMoment for a text that is none of these, and for what is still to come; BadText for one that is
+    nearly a time, with the place.
+    """
+    at = _snapshot_moment(text, catalog) or _said_moment(text, now)
+    if at > now:
+        raise BadMoment(text, "lies in the future")
+    return at
+
+
+def table_at(catalog: Catalog, table: TableName, at: datetime) -> KnownTable:
+    """What a reader saw of the table at that moment. Raises NotThere."""
+    log = catalog.schemas.log(table)
+    schema = catalog.schemas.current(table)
+    if schema is None or not log or log[0].at > at:
+        raise NotThere(table, at)
+    revision, every, _ = LandedChunks(catalog).read(table)
+    snapshot = _manifest(catalog, snapshot_at(catalog.snapshots.commits(table), at))
+    landed = landed_by(every, snapshot, at)
+    version = _version_at(log, landed, snapshot, at)
+    key = key_at(log, version, schema.primary_key, {one.schema_version: one.primary_key for one in every})
+    return KnownTable(
+        table=table,
+        primary_key=key,
+        log=tuple(step for step in log if step.version <= version),
+        since=schema.created_at,
+        contents=contents(landed, snapshot, has_key=bool(key), revision=revision),
+    )
+
+
+def state_at(layout: StoreLayout, catalog: Catalog, table: TableName, at: datetime) -> TableState:
+    """The same with its files, all of which are there. Raises NotThere, and PastGone if one is not."""
+    state = state_of(layout, table_at(catalog, table, at))
+    if any(missing_files(state)):
+        raise PastGone(table, at, _seen_since(layout, catalog, table, at))
+    return state
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreAt:
+    """All tables of a store at one moment, and why some of them cannot be seen any more."""
+
+    states: tuple[TableState, ...]
+    refused: Mapping[str, PastGone]
+
+
+def store_at(layout: StoreLayout, catalog: Catalog, at: datetime) -> StoreAt:
+    """Every table that was there then."""
+    states: list[TableState] = []
+    refused: dict[str, PastGone] = {}
+    for name in sorted(path.stem for path in layout.views.glob("*.sql")):
+        try:
+            states.append(state_at(layout, catalog, TableName(name), at))
+        except NotThere:
+            continue
+        except PastGone as error:
+            refused[name] = error
+    return StoreAt(states=tuple(states), refused=refused)
+
+
+def missing_files(state: TableState) -> Iterator[str]:
+    """The files of a table that are not there any more."""
+    paths = [path for some in (state.folded, state.files) for each in some.values() for path in each]
+    return (path for path in paths if not Path(path).exists())
+
+
+def snapshot_at(commits: Sequence[tuple[SnapshotId, datetime]], at: datetime) -> SnapshotId | None:
+    """The snapshot that readers saw then: of those that were committed by then the last. Pure."""
+    return next((snapshot for snapshot, moment in reversed(commits) if moment <= at), None)
+
+
+def landed_by(every: Iterable[Landed], snapshot: SnapshotManifest | None, at: datetime) -> list[Landed]:
+    """Those that had landed by then; what the snapshot of then holds had, whatever the clocks say. Pure."""
+    return [
+        one
+        for one in every
+        if (one.landed_at is not None and one.landed_at <= at)
+        or (snapshot is not None and snapshot.place_of(one.seq) is Place.SNAPSHOT)
+    ]
+
+
+def key_at(
+    log: Sequence[SchemaChange],
+    version: int,
+    current: tuple[str, ...],
+    known: Mapping[int, tuple[str, ...]],
+) -> tuple[str, ...]:
+    """The primary key of a version, from those of today and of chunks: its history does not tell it. Pure."""
+    changed = {step.version for step in log if _OTHER_KEY in step.change_kind.split("+")}
+    for later in range(version, len(log) + 1):
+        if later > version and later in changed:
+            break
+        if later in known:
+            return known[later]
+    else:
+        return current
+    for earlier in range(version - 1, 0, -1):
+        if earlier + 1 in changed:
+            break
+        if earlier in known:
+            return known[earlier]
+    return current
+
+
+def _version_at(
+    log: Sequence[SchemaChange], landed: Iterable[Landed], snapshot: SnapshotManifest | None, at: datetime
+) -> int:
+    """The version of the schema by then; never older than what had landed, whatever the clocks say."""
+    by_clock = [step.version for step in log if step.at <= at]
+    by_files = [one.schema_version for one in landed] + ([snapshot.schema_version] if snapshot else [])
+    return max([*by_clock, *by_files])
+
+
+def _manifest(catalog: Catalog, snapshot: SnapshotId | None) -> SnapshotManifest | None:
+    row = None if snapshot is None else catalog.snapshots.get(snapshot)
+    return None if row is None else SnapshotManifest.parse(row.manifest)
+
+
+def _seen_since(layout: StoreLayout, catalog: Catalog, table: TableName, at: datetime) -> datetime | None:
+    """The first snapshot after a moment whose files are all there; what it is made of goes with it."""
+    for _, moment in catalog.snapshots.commits(table):
+        if moment > at and not any(missing_files(state_of(layout, table_at(catalog, table, moment)))):
+            return moment
+    return None
+
+
+def _snapshot_moment(text: str, catalog: Catalog) -> datetime | None:
+    snapshot = catalog.snapshots.get(SnapshotId(text))
+    if snapshot is not None:
+        return dict(catalog.snapshots.commits(snapshot.table))[snapshot.snapshot]
+    if _SNAPSHOT.fullmatch(text):
+        raise BadMoment(text, "is no snapshot that the catalog knows")
+    return None
+
+
+def _said_moment(text: str, now: datetime) -> datetime:
+    if _DATE.match(text):
+        return parse_moment(text)
+    if not _LENGTH.match(text):
+        raise BadMoment(text, "is neither a time, nor how long ago it was, nor a snapshot")
+    return Duration.parse(text).before(now)
