@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +13,7 @@ from tests.store.workshop import NODE, ORDERS, T0, Workshop
 from hakiri.compaction.compacting import Compacted, Compactor
 from hakiri.compaction.folding import BYTES_A_RANGE
 from hakiri.compaction.recipes import TableLayout
+from hakiri.compaction.restoring import Restoration, Restorer
 from hakiri.compaction.steps import Step, unwatched
 from hakiri.compaction.tasks import Report, RunTasks, Task
 from hakiri.core.clock import FixedClock
@@ -75,6 +76,26 @@ class Bench:
     def new_run(self) -> RunId:
         self._runs += 1
         return RunId(f"0196be00-0000-7000-9000-{self._runs:012d}")
+
+    def pass_time(self, by: timedelta = timedelta(minutes=1)) -> datetime:
+        """Let time go by, for what lands too; the moment before."""
+        before = self.clock.now()
+        self.clock.advance(by)
+        self.workshop.now = self.clock.now()
+        return before
+
+    def restorer(self, **how: Any) -> Restorer:
+        return Restorer(compactor=self.compactor(**how), by="operator:anna")
+
+    def restore(
+        self, at: datetime, laid_out: TableLayout | None = None, *, table: TableName = ORDERS, **how: Any
+    ) -> Restoration:
+        """Restore the table, and insist that there was something to do."""
+        restorer = self.restorer(**how)
+        plan = restorer.plan(table, at)
+        assert not plan.is_nothing
+        restorer.work(plan, self.new_run(), laid_out or TableLayout())
+        return plan
 
     def compacted(self, laid_out: TableLayout | None = None, **how: Any) -> SnapshotManifest:
         """Compact, and insist that there was something to fold."""

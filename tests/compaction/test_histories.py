@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +18,21 @@ from tests.store.workshop import ORDERS, PIPELINE, T0, Workshop, open_workshop
 
 from hakiri.catalog.contract.chunks import ChunkAttempt
 from hakiri.compaction.collecting import Collector
+from hakiri.compaction.errors import TableBusy
 from hakiri.compaction.partitions import ByValue
 from hakiri.compaction.recipes import TableLayout
-from hakiri.compaction.steps import Step
+from hakiri.compaction.steps import Step, unwatched
 from hakiri.core.ids import ChunkId
+from hakiri.store.errors import NotThere, PastGone, StoreError
 from hakiri.store.files import LocalFiles
+from hakiri.store.past import state_at
 from hakiri.store.state import table_state
-from hakiri.store.views import view_sql
+from hakiri.store.views import TableState, view_sql
 
 pytestmark = pytest.mark.proof
 
-HISTORIES = 120
-STEPS = 14
+HISTORIES = 60
+STEPS = 24
 KEPT = timedelta(days=1)
 COLUMNS = ("id", "name", "more")
 NARROW = pa.schema([("id", pa.int64()), ("name", pa.string())])
@@ -52,6 +55,18 @@ class Naive:
     has_key: bool
     chunks: dict[int, tuple[int, list[dict[str, Any]]]] = field(default_factory=dict)
     replaced: set[int] = field(default_factory=set)
+    takes_place_of: dict[int, int] = field(default_factory=dict)
+
+    def replace(self, old: int | None, new: int) -> None:
+        """Have a chunk take the place of another, and of all that that one took the place of."""
+        if old is not None:
+            self.takes_place_of[new] = old
+        while old is not None:
+            self.replaced.add(old)
+            old = self.takes_place_of.get(old)
+
+    def at_this_moment(self) -> Naive:
+        return Naive(self.has_key, dict(self.chunks), set(self.replaced), self.takes_place_of)
 
     def rows(self) -> list[tuple[Any, ...]]:
         if not self.has_key:
@@ -78,7 +93,10 @@ class History:
     naive: Naive
     schema: pa.Schema = NARROW
     slow: list[tuple[ChunkAttempt, int | None]] = field(default_factory=list)
+    past: list[tuple[datetime, Naive]] = field(default_factory=list)
+    landed: list[int] = field(default_factory=list)
     collected: int = 0
+    restored: int = 0
 
     @property
     def workshop(self) -> Workshop:
@@ -121,13 +139,13 @@ class History:
             self.finish(*self.slow.pop(self.chance.randrange(len(self.slow))))
 
     def rewind(self) -> None:
-        landed = [chunk for chunk in self.naive.chunks if chunk not in self.naive.replaced]
-        waiting = {old for _, old in self.slow}
-        landed = [chunk for chunk in landed if chunk not in waiting]
-        if landed:
-            old = self.chance.choice(landed)
+        withdrawn = [chunk for chunk in self.landed if chunk not in self.naive.chunks]
+        if self.landed:
+            old = self.chance.choice(withdrawn or self.landed)
             if self.workshop.catalog.chunks.supersede(PIPELINE, [ChunkId(old)], "again", T0):
                 self.slow.append((self.workshop.claim(), old))
+                if self.chance.random() < 0.5:
+                    self.end()
 
     def finish(self, attempt: ChunkAttempt, old: int | None) -> None:
         rows = self.some_rows()
@@ -135,8 +153,8 @@ class History:
         manifest = self.workshop.write(attempt, rows, self.schema, *self.key)
         self.workshop.commit(attempt, manifest, step)
         self.naive.chunks[int(attempt.chunk)] = (attempt.seq, rows)
-        if old is not None:
-            self.naive.replaced.add(old)
+        self.naive.replace(old, int(attempt.chunk))
+        self.landed.append(int(attempt.chunk))
 
     def widen(self) -> None:
         self.schema = WIDE
@@ -147,17 +165,11 @@ class History:
         self.bench.compact(layout, bytes_a_range=size, is_full=self.chance.random() < 0.2)
 
     def crash(self) -> None:
-        at = self.chance.choice(list(Step))
-
-        def reached(step: Step) -> None:
-            if step is at:
-                raise Crashed
-
         with suppress(Crashed):
-            self.bench.compact(self.chance.choice(LAYOUTS), reached=reached)
+            self.bench.compact(self.chance.choice(LAYOUTS), reached=self.crashing())
 
     def collect(self) -> None:
-        self.bench.clock.advance(self.chance.choice([timedelta(hours=1), KEPT]))
+        self.bench.pass_time(self.chance.choice([timedelta(hours=1), KEPT]))
         collector = Collector(
             catalog=self.workshop.catalog,
             layout=self.workshop.layout,
@@ -168,12 +180,67 @@ class History:
         assert found.in_use == ()
         self.collected += len(found.deleted)
 
+    def restore(self) -> None:
+        if not self.past:
+            return
+        at, naive = self.chance.choice(self.past)
+        if self.slow and self.chance.random() < 0.3:
+            with pytest.raises((TableBusy, NotThere)):
+                self.bench.restorer().plan(ORDERS, at)
+            return
+        while self.slow:
+            self.end()
+        try:
+            crashes = self.chance.random() < 0.2
+            restorer = self.bench.restorer(reached=self.crashing() if crashes else unwatched)
+            plan = restorer.plan(ORDERS, at)
+            restorer.work(plan, self.bench.new_run(), self.chance.choice(LAYOUTS))
+        except (NotThere, PastGone) as error:
+            self.must_be_gone(at, error)
+        except Crashed:
+            if self.seen() == self.naive.rows():
+                return  # the old state
+            self.naive = naive.at_this_moment()
+        else:
+            self.naive = naive.at_this_moment()
+            self.restored += 1
+
+    def look_back(self) -> None:
+        """Any moment that what was replaced is kept for looks as it did then."""
+        if not self.past:
+            return
+        at, naive = self.chance.choice(self.past)
+        try:
+            state = state_at(self.workshop.layout, self.workshop.catalog, ORDERS, at)
+        except (NotThere, PastGone) as error:
+            self.must_be_gone(at, error)
+        else:
+            assert self.shown(state) == naive.rows()
+
+    def must_be_gone(self, at: datetime, error: StoreError) -> None:
+        if isinstance(error, NotThere):
+            assert not any(naive.chunks for moment, naive in self.past if moment <= at)
+            return
+        assert at < self.bench.clock.now() - KEPT
+        assert isinstance(error, PastGone)
+        assert error.since is None or error.since > at
+
+    def crashing(self) -> Callable[[Step], None]:
+        at = self.chance.choice(list(Step))
+
+        def reached(step: Step) -> None:
+            if step is at:
+                raise Crashed
+
+        return reached
+
     def seen(self) -> list[tuple[Any, ...]]:
+        state = table_state(self.workshop.layout, self.workshop.catalog, ORDERS)
+        return [] if state is None else self.shown(state)
+
+    def shown(self, state: TableState) -> list[tuple[Any, ...]]:
         import duckdb
 
-        state = table_state(self.workshop.layout, self.workshop.catalog, ORDERS)
-        if state is None:
-            return []
         with duckdb.connect() as reader:
             reader.execute(view_sql(state))
             names = [name for name in COLUMNS if name in state.schema.names]
@@ -202,12 +269,14 @@ MOVES: tuple[tuple[Callable[[History], None], int], ...] = (
     (History.land, 8),
     (History.begin, 3),
     (History.end, 4),
-    (History.rewind, 3),
+    (History.rewind, 5),
     (History.widen, 1),
     (History.compact, 5),
     (History.crash, 3),
     (History.collect, 2),
     (History.rebuild, 2),
+    (History.restore, 4),
+    (History.look_back, 3),
 )
 
 
@@ -219,9 +288,10 @@ def histories() -> Iterator[tuple[int, bool]]:
 @pytest.mark.spec("HC-030")
 @pytest.mark.spec("HC-007")
 @pytest.mark.spec("HC-008")
-@pytest.mark.timeout(180)
+@pytest.mark.spec("HC-043")
+@pytest.mark.timeout(400)
 def test_whatever_happens_a_reader_sees_what_a_naive_table_has(tmp_path: Path) -> None:
-    folded = collected = 0
+    folded = collected = restored = 0
     for seed, has_key in histories():
         chance = random.Random(seed)
         with open_workshop(tmp_path / str(seed)) as workshop:
@@ -229,11 +299,15 @@ def test_whatever_happens_a_reader_sees_what_a_naive_table_has(tmp_path: Path) -
             moves, weights = zip(*MOVES, strict=True)
             for number in range(STEPS):
                 (move,) = chance.choices(moves, weights)
+                history.bench.pass_time()
                 move(history)
+                history.past.append((history.bench.clock.now(), history.naive.at_this_moment()))
                 assert history.seen() == history.naive.rows(), (
                     f"history {seed}, step {number}: {move.__name__}"
                 )
             folded += workshop.catalog.snapshots.current_id(ORDERS) is not None
             collected += history.collected
+            restored += history.restored
     assert folded > HISTORIES // 2
     assert collected > 0
+    assert restored > HISTORIES // 4

@@ -51,6 +51,7 @@ class Workshop:
     catalog: Catalog
     files: Files | None = None
     plans: Iterator[int] = field(default_factory=lambda: iter(range(1, 1_000_000)))
+    now: datetime = T0
 
     @property
     def publisher(self) -> Publisher:
@@ -60,7 +61,7 @@ class Workshop:
         """The version of the schema, after a step to it if it is another one."""
         step = self._step(schema, key, table)
         if step is not None:
-            self.catalog.schemas.record(step, PIPELINE, T0)
+            self.catalog.schemas.record(step, PIPELINE, self.now)
         current = self.catalog.schemas.current(table)
         assert current is not None
         return current.version
@@ -169,7 +170,7 @@ class Workshop:
             manifest=manifest.text(),
             schema=step,
         )
-        self.catalog.queue.commit(attempt, commit, T0)
+        self.catalog.queue.commit(attempt, commit, self.now)
 
     def publish(self, *tables: TableName) -> None:
         self.publisher.publish(tables or (ORDERS,))

@@ -121,3 +121,36 @@ class ColumnsNotSortable(CompactionError):
             f"table `{table}` cannot be laid out by column `{column}`: {why}",
             hint="change `cluster_by` or `partition_by` of the table in the manifest",
         )
+
+
+class TableBusy(CompactionError):
+    """A table that is to be restored while somebody still brings rows of before."""
+
+    code = "compaction.table_busy"
+    retryable = True
+
+    def __init__(self, table: str, pipeline: str, holder: str) -> None:
+        self.table, self.pipeline, self.holder = table, pipeline, holder
+        super().__init__(
+            f"table `{table}` cannot be restored while `{holder}` reads a chunk of it for pipeline "
+            f"`{pipeline}`",
+            hint=f"wait for it, or stop it; what a dead worker left is taken up by `hakiri apply {pipeline}`",
+        )
+
+
+class KeyChanged(CompactionError):
+    """A table that had another primary key at the moment that it is to be restored to."""
+
+    code = "compaction.key_changed"
+
+    def __init__(self, table: str, then: tuple[str, ...], now: tuple[str, ...]) -> None:
+        self.table, self.then, self.now = table, then, now
+        super().__init__(
+            f"table `{table}` had the primary key {_key(then)} then, and has {_key(now)} now",
+            hint=f"read it as it was with `hakiri query --at`, or change the key back first: "
+            f"`hakiri schema migrate --table {table}`",
+        )
+
+
+def _key(columns: tuple[str, ...]) -> str:
+    return f"`{', '.join(columns)}`" if columns else "none"

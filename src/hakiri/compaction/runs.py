@@ -48,8 +48,10 @@ class CompactionRun:
         too.
         """
         chosen = self.compactor.choose(self.table, is_full=self.is_full)
-        if chosen is None:
-            return None
+        return None if chosen is None else self.make(chosen, run)
+
+    def make(self, chosen: Chosen, run: RunId) -> Compacted:
+        """Make the snapshot that was chosen. Raises as `work` does."""
         claims = self.claims or self._own_claims()
         if (holder := claims.holder(self.table)) is not None:
             raise CompactionUnderWay(self.table, holder.node, holder.since)

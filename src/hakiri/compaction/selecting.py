@@ -19,7 +19,8 @@ class Selection:
     """The part of a table's chunks that goes into the next snapshot, which takes the place of `current`.
 
     `folded` are read from their own files, and `base` from its snapshot, but for the claims `excluded`. What
-    was `replaced` goes nowhere. `held`, `claims_held`, `left_out` and `frontier` are for the manifest.
+    was `replaced` goes nowhere, nor does what a restore has `withdrawn`. `held`, `claims_held`, `left_out`
+    and `frontier` are for the manifest.
     """
 
     frontier: int
@@ -31,6 +32,7 @@ class Selection:
     held: tuple[tuple[int, int], ...]
     claims_held: int
     left_out: tuple[int, ...]
+    withdrawn: tuple[Landed, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -55,6 +57,7 @@ def select(found: Contents, frontier: int, *, has_key: bool) -> Selection:
         () if has_key else tuple(one for one in replaced(found.landed, found.forgotten) if one.seq < frontier)
     )
     known = {one.seq for one in found.landed if one.seq < frontier}
+    forgotten = {one.seq for one in found.forgotten}
     lost = {one.seq for one in gone}
     if has_key:
         held = known
@@ -69,7 +72,7 @@ def select(found: Contents, frontier: int, *, has_key: bool) -> Selection:
         folded=folded,
         excluded=found.excluded,
         replaced=tuple(one for one in gone if not _is_in(found.snapshot, one.seq)),
-        held=ranges_of(held, known - held),
+        held=ranges_of(held, (known | forgotten) - held),
         claims_held=len(held),
         left_out=tuple(sorted(known - held - lost - {*found.excluded})),
     )
@@ -111,7 +114,8 @@ def dropped_files(selection: Selection, layout: StoreLayout, kept: Iterable[str]
     `kept` are paths below the table's data that the new snapshot has from the one before. Manifests of chunks
     and rows in quarantine stay.
     """
-    dropped = [file.path for one in (*selection.folded, *selection.replaced) for file in one.files]
+    gone = (*selection.folded, *selection.replaced, *selection.withdrawn)
+    dropped = [file.path for one in gone for file in one.files]
     if selection.current is not None:
         data = layout.relative(layout.data_folder(selection.current.table))
         again = {*kept}

@@ -119,6 +119,7 @@ class NotThere(StoreError):
     """A table that was not there yet at the moment that is asked for."""
 
     code = "store.not_there"
+    exit_code = ExitCode.USAGE
 
     def __init__(self, table: str, at: datetime) -> None:
         self.table, self.at = table, at

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from hakiri.catalog.contract import Catalog
@@ -17,7 +17,7 @@ from hakiri.catalog.contract.schemas import SchemaChange
 from hakiri.core.grammar.dates import parse_moment
 from hakiri.core.grammar.durations import Duration
 from hakiri.core.ids import SnapshotId, TableName
-from hakiri.store.errors import BadMoment, NotThere, PastGone
+from hakiri.store.errors import BadMoment, NotThere, PastGone, StoreError
 from hakiri.store.layout import StoreLayout
 from hakiri.store.snapshots import Place, SnapshotManifest
 from hakiri.store.state import KnownTable, LandedChunks, contents, state_of
@@ -30,7 +30,7 @@ _LENGTH = re.compile(r"\d|P")
 _OTHER_KEY = "change_key"
 
 
-def moment_of(text: str, catalog: Catalog, now: datetime) -> datetime:
+def moment_of(text: str, catalog: Catalog | None, now: datetime) -> datetime:
     """The moment that a text means: a time, how long ago it was, or the commit of a snapshot.
 
     Raises BadMoment for a text that is none of these, and for what is still to come; BadText for one that is
@@ -39,7 +39,7 @@ def moment_of(text: str, catalog: Catalog, now: datetime) -> datetime:
     at = _snapshot_moment(text, catalog) or _said_moment(text, now)
     if at > now:
         raise BadMoment(text, "lies in the future")
-    return at
+    return at.astimezone(UTC)
 
 
 def table_at(catalog: Catalog, table: TableName, at: datetime) -> KnownTable:
@@ -64,30 +64,33 @@ def table_at(catalog: Catalog, table: TableName, at: datetime) -> KnownTable:
 
 def state_at(layout: StoreLayout, catalog: Catalog, table: TableName, at: datetime) -> TableState:
     """The same with its files, all of which are there. Raises NotThere, and PastGone if one is not."""
-    state = state_of(layout, table_at(catalog, table, at))
+    return files_at(layout, catalog, table_at(catalog, table, at), at)
+
+
+def files_at(layout: StoreLayout, catalog: Catalog, then: KnownTable, at: datetime) -> TableState:
+    """The files of what was seen at that moment. Raises PastGone if one is not there any more."""
+    state = state_of(layout, then)
     if any(missing_files(state)):
-        raise PastGone(table, at, _seen_since(layout, catalog, table, at))
+        raise PastGone(then.table, at, _seen_since(layout, catalog, then.table, at))
     return state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreAt:
-    """All tables of a store at one moment, and why some of them cannot be seen any more."""
+    """All tables of a store at one moment, and why others cannot be seen."""
 
     states: tuple[TableState, ...]
-    refused: Mapping[str, PastGone]
+    refused: Mapping[str, StoreError]
 
 
 def store_at(layout: StoreLayout, catalog: Catalog, at: datetime) -> StoreAt:
-    """Every table that was there then."""
+    """Every table that the store has now, as it was then."""
     states: list[TableState] = []
-    refused: dict[str, PastGone] = {}
+    refused: dict[str, StoreError] = {}
     for name in sorted(path.stem for path in layout.views.glob("*.sql")):
         try:
             states.append(state_at(layout, catalog, TableName(name), at))
-        except NotThere:
-            continue
-        except PastGone as error:
+        except (NotThere, PastGone) as error:
             refused[name] = error
     return StoreAt(states=tuple(states), refused=refused)
 
@@ -158,9 +161,9 @@ def _seen_since(layout: StoreLayout, catalog: Catalog, table: TableName, at: dat
     return None
 
 
-def _snapshot_moment(text: str, catalog: Catalog) -> datetime | None:
-    snapshot = catalog.snapshots.get(SnapshotId(text))
-    if snapshot is not None:
+def _snapshot_moment(text: str, catalog: Catalog | None) -> datetime | None:
+    snapshot = None if catalog is None else catalog.snapshots.get(SnapshotId(text))
+    if snapshot is not None and catalog is not None:
         return dict(catalog.snapshots.commits(snapshot.table))[snapshot.snapshot]
     if _SNAPSHOT.fullmatch(text):
         raise BadMoment(text, "is no snapshot that the catalog knows")

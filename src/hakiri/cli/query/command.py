@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hakiri.cli.app import App
     from hakiri.cli.query.place import StorePlace
     from hakiri.cli.query.showing import Viewer
+    from hakiri.store.query.connecting import StoreState
     from hakiri.store.query.session import Session, Statement
 
 cli = command_door()
@@ -45,6 +46,7 @@ class Wish:
         'hakiri query --csv "FROM orders"',
         "hakiri query --parquet paid.parquet \"FROM orders WHERE status = 'paid'\"",
         "hakiri query -f report.sql --json",
+        'hakiri query --at 2h "SELECT count(*) FROM orders"',
     ),
 )
 def query(
@@ -64,13 +66,20 @@ def query(
         str | None, typer.Option("--parquet", metavar="FILE", help="Write all rows to this Parquet file.")
     ] = None,
     all_rows: Annotated[bool, typer.Option("--all", help="Print all rows, not only the first 40.")] = False,
+    when: Annotated[
+        str | None,
+        typer.Option(
+            "--at", metavar="WHEN", help="Show the store as it was: at a time, `2h` ago, or at a snapshot."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Ask the store in SQL, once or in a shell.
 
     The SQL is DuckDB's, unchanged; every table of the store is a view, and `hakiri.tables` lists them. Of
     several statements the last result is shown. Nothing that is asked can change the store. Without
-    statements, a shell opens on a terminal.
+    statements, a shell opens on a terminal. With `--at` all tables are as they were at that moment, as long
+    as their files of then are kept.
     """
     app = app_of(ctx)
     wish = _wish(app, as_json=as_json, as_csv=as_csv, parquet=parquet, all_rows=all_rows)
@@ -78,7 +87,7 @@ def query(
     from hakiri.cli.query.place import store_place
 
     place = store_place(app)
-    with chdir(app.cwd), open_session(place) as session:
+    with chdir(app.cwd), open_session(place, when) as session:
         if text is None:
             from hakiri.cli.query.shell import run_shell
 
@@ -87,17 +96,35 @@ def query(
             _answer(place, session, text, wish)
 
 
-def open_session(place: StorePlace) -> Session:
-    """A connection to the newest state of the store."""
+def open_session(place: StorePlace, when: str | None = None) -> Session:
+    """A connection to the newest state of the store, or to that of an earlier moment."""
     from hakiri.store.query.connecting import StoreState
     from hakiri.store.query.session import Session
+
+    state = StoreState(layout=place.layout) if when is None else _past(place, when)
 
     def make_tables(connection: Any) -> None:
         from hakiri.store.query.system_tables import make_system_tables
 
-        make_system_tables(connection, place.layout, place.catalog, place.app.clock.now())
+        is_past = state.at is not None
+        now = state.at or place.app.clock.now()
+        make_system_tables(connection, place.layout, place.catalog, now, is_past=is_past)
 
-    return Session(StoreState(layout=place.layout), make_tables)
+    return Session(state, make_tables)
+
+
+def _past(place: StorePlace, when: str) -> StoreState:
+    from hakiri.store.past import moment_of, store_at
+    from hakiri.store.query.connecting import StoreState
+    from hakiri.store.views import view_sql
+
+    with place.catalog() as catalog:
+        at = moment_of(when, catalog, place.app.clock.now())
+        if catalog is None:
+            return StoreState(layout=place.layout, texts=(), at=at)
+        found = store_at(place.layout, catalog, at)
+    texts = tuple(view_sql(state) for state in found.states)
+    return StoreState(layout=place.layout, texts=texts, at=at, refused=found.refused)
 
 
 def _wish(app: App, *, as_json: bool, as_csv: bool, parquet: str | None, all_rows: bool) -> Wish:
@@ -127,6 +154,7 @@ def _text(app: App, sql: str | None, file: str | None) -> str | None:
 def _answer(place: StorePlace, session: Session, text: str, wish: Wish) -> None:
     from hakiri.cli.query.showing import Viewer
     from hakiri.cli.query.waiting import Watch
+    from hakiri.store.errors import moment_text
 
     console, clock = place.app.console, place.app.clock
     statements = session.split(text)
@@ -146,7 +174,9 @@ def _answer(place: StorePlace, session: Session, text: str, wish: Wish) -> None:
             changed = watch.wait_for(partial(session.run, statement))
     if last is None:
         _tell_done(viewer, wish, changed)
-    if session.state.published is None and not session.tables():
+    if session.state.at is not None:
+        console.note(f"as of {moment_text(session.state.at)}")
+    elif session.state.published is None and not session.tables():
         console.note(f"the store of `{place.project}` has no tables yet; `hakiri apply` pulls what there is")
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING
 
+from hakiri.store.errors import StoreError
 from hakiri.store.layout import StoreLayout
 from hakiri.store.names import literal, quoted
 
@@ -19,11 +22,14 @@ STORE = "store"
 class StoreState:
     """What a connection shows: the newest published views, or those that `texts` make.
 
-    `texts` are statements as `views/<t>.sql` has them; the views of another moment come this way.
+    `texts` are statements as `views/<t>.sql` has them; the views of another moment come this way. `at` is
+    that moment, and `refused` says of tables that have no view then why that is.
     """
 
     layout: StoreLayout
     texts: tuple[str, ...] | None = None
+    at: datetime | None = None
+    refused: Mapping[str, StoreError] = field(default_factory=dict)
 
     @property
     def published(self) -> tuple[int, int] | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from hakiri.store.names import quoted
 from hakiri.store.query.connecting import StoreState, attach_anew, connect, tables_on
-from hakiri.store.query.errors import WritesIntoStore
+from hakiri.store.query.errors import UnknownTable, WritesIntoStore
 from hakiri.store.query.failures import in_our_words
 from hakiri.store.query.guarding import written_into
 from hakiri.store.query.values import Column, Form, select_list
@@ -246,13 +246,15 @@ class Session:
                 raise KeyboardInterrupt from error
             raise
         except duckdb.Error as error:
-            raise in_our_words(
+            told = in_our_words(
                 error,
                 root=self._state.layout.root,
                 tables=lambda: tables_on(self.connection),
                 lines_before=lines_before,
                 is_bound=is_bound,
-            ) from error
+            )
+            why = self._state.refused.get(told.table) if isinstance(told, UnknownTable) else None
+            raise why or told from error
 
 
 def _without_end(sql: str) -> str:

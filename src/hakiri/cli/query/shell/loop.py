@@ -11,6 +11,7 @@ from hakiri.cli.query.shell.dots import MODES, DotCommand, chosen, help_lines, m
 from hakiri.cli.query.showing import SHOWN_ROWS, Viewer, counted
 from hakiri.cli.query.waiting import Watch
 from hakiri.core.errors import HakiriError, UsageError
+from hakiri.store.errors import moment_text
 
 if TYPE_CHECKING:
     from hakiri.cli.query.place import StorePlace
@@ -25,7 +26,7 @@ def run_shell(place: StorePlace, session: Session) -> None:
     from hakiri.cli.query.shell.prompt import prompt_of
 
     shell = Shell(place, session)
-    shell.run(prompt_of(place, shell))
+    shell.run(prompt_of(place, shell, session.state.at))
 
 
 class Shell:
@@ -90,11 +91,12 @@ class Shell:
         return self._keywords
 
     def _greet(self) -> None:
-        tables = self.tables()
+        tables, state = self.tables(), self._session.state
+        then = "" if state.at is None else f" as of {moment_text(state.at)}"
         self._console.note(
-            f"{self._place.project}: {len(tables)} table{'s' * (len(tables) != 1)}; `.help` for help"
+            f"{self._place.project}{then}: {len(tables)} table{'s' * (len(tables) != 1)}; `.help` for help"
         )
-        if not tables:
+        if not tables and state.at is None:
             self._console.note("the store has no tables yet; `hakiri apply` pulls what there is")
 
     def _ask(self, text: str) -> None:

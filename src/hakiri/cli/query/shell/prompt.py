@@ -16,6 +16,7 @@ from prompt_toolkit.output import ColorDepth
 from hakiri.cli.query.shell.completing import Vocabulary, is_complete, proposals
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from pathlib import Path
 
     from prompt_toolkit.lexers import Lexer
@@ -25,10 +26,13 @@ if TYPE_CHECKING:
 HISTORY = ".hakiri/query_history"
 
 
-def prompt_of(place: StorePlace, vocabulary: Vocabulary) -> Callable[[], str]:
-    """A function that reads one statement, or one line for the shell. It raises EOFError at Ctrl-D."""
+def prompt_of(place: StorePlace, vocabulary: Vocabulary, at: datetime | None = None) -> Callable[[], str]:
+    """A function that reads one statement, or one line for the shell. It raises EOFError at Ctrl-D.
+
+    `at` is the moment that the shell shows, if it is not the present.
+    """
     has_colors = place.app.console.out_has_colors
-    first = f"{place.project}> "
+    first = f"{place.project}> " if at is None else f"{place.project} at {at:%Y-%m-%d %H:%M:%SZ}> "
     session: PromptSession[str] = PromptSession(
         first,
         prompt_continuation=lambda width, _line, _is_soft: "...> ".rjust(width),
