@@ -172,6 +172,7 @@ class Restorer:
                 table=plan.table,
                 before=canonical_json({"snapshot": current}),
                 after=canonical_json({"at": moment_text(plan.at), "run": run}),
+                reason=f"as it was at {moment_text(plan.at)}",
             )
         if selection.base is not None:
             edge = Edge(

@@ -19,9 +19,10 @@ from hakiri.core.grammar.durations import Duration
 from hakiri.core.ids import SnapshotId, TableName
 from hakiri.store.errors import BadMoment, NotThere, PastGone, StoreError
 from hakiri.store.layout import StoreLayout
+from hakiri.store.names import quoted
 from hakiri.store.snapshots import Place, SnapshotManifest
-from hakiri.store.state import KnownTable, LandedChunks, contents, state_of
-from hakiri.store.views import TableState
+from hakiri.store.state import Contents, KnownTable, LandedChunks, contents, state_of
+from hakiri.store.views import TableState, view_sql
 from hakiri.store.visible import Landed
 
 _SNAPSHOT = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ.*")
@@ -95,10 +96,38 @@ def store_at(layout: StoreLayout, catalog: Catalog, at: datetime) -> StoreAt:
     return StoreAt(states=tuple(states), refused=refused)
 
 
+def withdrawn(found: Contents) -> tuple[Landed, ...]:
+    """Chunks that a restore has taken the rows of, and that nothing was planned in the place of yet. Pure.
+
+    Of passes those that are not older than all that count.
+    """
+    newest: dict[tuple[str, str], int] = {}
+    for one in found.landed:
+        stream = (one.pipeline, one.stream)
+        newest[stream] = max(newest.get(stream, 0), one.pass_number or 0)
+    return tuple(
+        one
+        for one in found.forgotten
+        if one.superseded_by is None
+        and not one.unchanged
+        and (one.pass_number is None or one.pass_number >= newest.get((one.pipeline, one.stream), 0))
+    )
+
+
 def missing_files(state: TableState) -> Iterator[str]:
     """The files of a table that are not there any more."""
     paths = [path for some in (state.folded, state.files) for each in some.values() for path in each]
     return (path for path in paths if not Path(path).exists())
+
+
+def count_rows(state: TableState) -> int:
+    """How many rows a reader sees of it."""
+    import duckdb
+
+    with duckdb.connect() as reader:
+        reader.execute(view_sql(state))
+        (found,) = reader.execute(f"SELECT count(*) FROM {quoted(state.table)}").fetchone() or (0,)  # noqa: S608
+    return int(found)
 
 
 def snapshot_at(commits: Sequence[tuple[SnapshotId, datetime]], at: datetime) -> SnapshotId | None:

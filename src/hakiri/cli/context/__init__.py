@@ -5,10 +5,11 @@ from __future__ import annotations
 from hakiri.cli.context.compact import compact
 from hakiri.cli.context.gc import gc
 from hakiri.cli.context.rebuild import rebuild_catalog
+from hakiri.cli.context.restore import restore
 from hakiri.cli.frame import examples, group_door
 
 cli = group_door(
-    "Compact the tables of the store, and collect its garbage.",
+    "Compact the tables of the store, restore what they were, and collect garbage.",
     epilog=examples("hakiri context compact", "hakiri context gc --dry-run"),
 )
 
@@ -21,3 +22,11 @@ cli.command(
     epilog=examples("hakiri context rebuild-catalog --dry-run", "hakiri context rebuild-catalog --yes"),
 )(rebuild_catalog)
 cli.command("gc", epilog=examples("hakiri context gc --dry-run", "hakiri context gc"))(gc)
+cli.command(
+    "restore",
+    epilog=examples(
+        "hakiri context restore orders --at 2h --dry-run",
+        "hakiri context restore orders --at 2026-05-11T08:00:00Z --yes",
+        "hakiri context restore --at 2026-05-11T08-00-00Z-anna-5f0e11-8d1c22aa --reread",
+    ),
+)(restore)

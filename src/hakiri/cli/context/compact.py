@@ -45,7 +45,7 @@ def compact(
     from hakiri.cli.runtime import open_place
 
     app = app_of(ctx)
-    with open_place(app, only=None) as place, _workbench(app, place, is_shown=not as_json) as bench:
+    with open_place(app, only=None) as place, workbench_of(app, place, is_shown=not as_json) as bench:
         done: list[CompactedTable] = []
         for name in chosen_tables(place, table):
             done.append(bench.compacted(name, is_full=is_full))
@@ -56,7 +56,7 @@ def compact(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Workbench:
+class Workbench:
     """What compacts the tables of a place, one after the other."""
 
     app: App
@@ -96,7 +96,7 @@ class _Workbench:
 
 
 @contextmanager
-def _workbench(app: App, place: Place, *, is_shown: bool) -> Iterator[_Workbench]:
+def workbench_of(app: App, place: Place, *, is_shown: bool) -> Iterator[Workbench]:
     """What compacts on Spark, which is started when there is something to fold."""
     from hakiri.cli.context.progress import CompactionDisplay
     from hakiri.cli.runtime import node_of, telemetry_of
@@ -126,7 +126,7 @@ def _workbench(app: App, place: Place, *, is_shown: bool) -> Iterator[_Workbench
             lambda: stack.enter_context(session(engine_of(app, settings), display, project=root)),
             told=display.tasks,
         )
-        yield _Workbench(
+        yield Workbench(
             app=app,
             place=place,
             compactor=Compactor(

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from hakiri.cli.reports.catalog import CatalogCheckReport, CatalogMigrateReport, CatalogStatusReport
 from hakiri.cli.reports.compile import CompileReport
 from hakiri.cli.reports.config import ConfigReport
-from hakiri.cli.reports.context import CompactReport, GcReport, RebuildReport
+from hakiri.cli.reports.context import CompactReport, GcReport, RebuildReport, RestoreReport
 from hakiri.cli.reports.engine import DoctorReport, EngineStatusReport
 from hakiri.cli.reports.evolution import (
     SchemaAcceptReport,
@@ -61,6 +61,7 @@ REPORTS: Mapping[str, type] = MappingProxyType(
         "context-compact": CompactReport,
         "context-gc": GcReport,
         "context-rebuild-catalog": RebuildReport,
+        "context-restore": RestoreReport,
         "cursor-get": CursorGetReport,
         "cursor-log": AuditReport,
         "cursor-reset": CursorChangeReport,
@@ -127,6 +128,7 @@ __all__ = [
     "PlanReport",
     "PreviewReport",
     "RebuildReport",
+    "RestoreReport",
     "RewindReport",
     "RunReport",
     "RunsReport",

@@ -100,3 +100,47 @@ class RebuildReport:
     pipelines: tuple[RebuiltPipeline, ...]
     left_out: tuple[LeftOutAttempt, ...]
     lost: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoredTable:
+    """A table that was restored, or would be. `is_changed` is false if it is as it was then anyway.
+
+    - `rows_before`, `rows`: what readers see until then, and from then on.
+    - `withdrawn`, `returning`: chunks that are not seen any more, and those that are seen again.
+    """
+
+    table: str
+    is_changed: bool
+    rows_before: int
+    rows: int
+    withdrawn: int
+    returning: int
+    snapshot: str | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithdrawnPart:
+    """What a pipeline brought into a table that is not there any more, and the command that pulls it again.
+
+    `planned` chunks are pending for it already.
+    """
+
+    pipeline_id: str
+    table: str
+    chunks: int
+    planned: int
+    command: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoreReport:
+    """Every table that was looked at, in the order of the manifest, and what may be pulled again."""
+
+    dry_run: bool
+    at: datetime
+    by: str
+    tables: tuple[RestoredTable, ...]
+    not_there: tuple[str, ...]
+    withdrawn: tuple[WithdrawnPart, ...]

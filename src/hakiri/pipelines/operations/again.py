@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -132,6 +132,41 @@ def stream_again(chunks: Sequence[Chunk], *, table: TableName) -> Again:
     )
 
 
+def chunks_again(chunks: Sequence[Chunk], lost: Collection[ChunkId], *, table: TableName) -> Again:
+    """Pull again what these chunks of one table brought, whose rows are not in it any more. Pure.
+
+    Closed windows are read as they were. What moved a stream on is read in one piece from where the first of
+    them began, in the place of all that came after it, so that no row is there twice. Passes, and streams
+    that only the source's own tokens lead through, are read as a whole.
+    """
+    own = [chunk for chunk in chunks if chunk.table == table]
+    done = [chunk for chunk in own if chunk.status is ChunkStatus.DONE and chunk.chunk in lost]
+    if are_passes(own):
+        return _pass_again(own, table) if done else Again(table=table)
+    copied = tuple(chunk.chunk for chunk in done if _is_closed(chunk))
+    replaced: dict[tuple[ChunkId, ...], tuple[Piece, ...]] = {}
+    whole = Again(table=table)
+    for stream in sorted({stream_of_chunk(chunk) for chunk in done if _is_growing(chunk)}):
+        of_stream = [chunk for chunk in own if stream_of_chunk(chunk) == stream]
+        if field_of(of_stream) is None:
+            again = stream_again(of_stream, table=table)
+            whole = replace(
+                whole,
+                beside=(*whole.beside, *again.beside),
+                set_aside=(*whole.set_aside, *again.set_aside),
+            )
+            continue
+        first = min((chunk for chunk in done if chunk in of_stream and _is_growing(chunk)), key=_number)
+        growing = [
+            chunk
+            for chunk in sorted(of_stream, key=_number)
+            if chunk.chunk >= first.chunk and chunk.status is ChunkStatus.DONE and _is_growing(chunk)
+        ]
+        replaced[tuple(chunk.chunk for chunk in growing)] = (Piece.parse(first.predicate),)
+        whole = replace(whole, set_aside=(*whole.set_aside, *waiting_open(of_stream)))
+    return replace(whole, copied=copied, replaced=replaced)
+
+
 def waiting_open(chunks: Sequence[Chunk]) -> tuple[ChunkId, ...]:
     """Chunks that nobody has begun, and that would move their stream on.
 
@@ -148,6 +183,14 @@ def _waiting_open(chunks: Sequence[Chunk]) -> list[Chunk]:
 def _is_closed(chunk: Chunk) -> bool:
     piece = Piece.parse(chunk.predicate)
     return piece.kind is PieceKind.WINDOW and not piece.is_open
+
+
+def _is_growing(chunk: Chunk) -> bool:
+    return Piece.parse(chunk.predicate).is_open
+
+
+def _number(chunk: Chunk) -> ChunkId:
+    return chunk.chunk
 
 
 def _open_window(chunks: Sequence[Chunk]) -> Chunk | None:

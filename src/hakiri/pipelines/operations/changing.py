@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -25,6 +25,7 @@ from hakiri.pipelines.errors import LeaseHeldElsewhere, NoSuchTable
 from hakiri.pipelines.operations.again import (
     Again,
     are_passes,
+    chunks_again,
     first_value,
     range_again,
     stream_again,
@@ -199,6 +200,22 @@ class Operator:
                 if (begins := first_value(chunks, span, table=each)) is not None
             },
         )
+
+    def pull_again(
+        self, pipeline: PipelineId, table: TableName, lost: Collection[ChunkId], *, reason: str
+    ) -> Pulled:
+        """Pull again what these chunks of a table brought, whose rows it does not have any more.
+
+        Chunks that are not done, or that others were planned in the place of, are left alone. Raises
+        BeingRead.
+        """
+        chunks = list(all_chunks(self.catalog, pipeline))
+        plan = chunks_again(chunks, lost, table=table)
+        if plan.is_nothing:
+            return Pulled()
+        pulled = self._planned(pipeline, plan, chunks, reason, has_key=self._has_key(table))
+        self._open_gap(pipeline)
+        return pulled
 
     def _planned(
         self, pipeline: PipelineId, plan: Again, chunks: Sequence[Chunk], reason: str, *, has_key: bool

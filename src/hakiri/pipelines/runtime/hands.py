@@ -31,6 +31,7 @@ from hakiri.pipelines.runtime.sweeping import swept
 from hakiri.pipelines.runtime.tables import TableWork
 from hakiri.pipelines.runtime.tally import RunTally
 from hakiri.store.manifests import AttemptManifest, Counts
+from hakiri.store.snapshots import Place, SnapshotManifest
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
@@ -215,7 +216,15 @@ class TableHands:
             and manifest.counts.written == gathered.written
             and not gathered.quarantined
             and manifest.schema_fingerprint == self.work_on.fingerprint
+            and not self._is_withdrawn(manifest)
         )
+
+    def _is_withdrawn(self, manifest: AttemptManifest) -> bool:
+        """Whether the table was restored since to what it was before a chunk landed."""
+        current = self.ground.catalog.snapshots.current(manifest.table)
+        if current is None:
+            return False
+        return SnapshotManifest.parse(current.manifest).place_of(manifest.seq) is Place.NOWHERE
 
     def _chunk_before(self, assignment: Assignment) -> Chunk | None:
         """The last done chunk that read the same bounds of the same stream."""
