@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -14,7 +15,7 @@ from hakiri.catalog.contract.chunks import NewChunk
 from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import ChunkId, PipelineId, RunId
 from hakiri.store.errors import UnreadableManifest
-from hakiri.store.visible import Landed, LandedFile, landed_from, visible
+from hakiri.store.visible import Landed, LandedFile, landed_from, replaced, visible
 
 OTHER = PipelineId("other")
 RUN = RunId("run-1")
@@ -34,8 +35,8 @@ def landed(chunk: int, **said: object) -> Landed:
     return Landed(chunk=ChunkId(chunk), **values | said)  # type: ignore[arg-type]
 
 
-def seen(*chunks: Landed, has_key: bool = False) -> list[int]:
-    return [int(one.chunk) for one in visible(chunks, has_key=has_key)]
+def seen(*chunks: Landed, has_key: bool = False, withdrawn: Sequence[Landed] = ()) -> list[int]:
+    return [int(one.chunk) for one in visible(chunks, has_key=has_key, withdrawn=withdrawn)]
 
 
 def test_with_a_key_all_that_ever_landed_is_read_in_the_order_of_the_claims() -> None:
@@ -161,6 +162,46 @@ def test_what_is_read_outside_of_passes_is_seen_beside_them() -> None:
     assert seen(landed(1), landed(2, pass_number=1, ends_pass=True), landed(3)) == [1, 2, 3]
 
 
+def test_what_a_withdrawn_chunk_had_replaced_is_seen_until_all_in_its_own_place_landed() -> None:
+    old, lost = landed(1, superseded_by=2), landed(2, superseded_by=4, successors=2)
+
+    assert seen(old, withdrawn=[lost]) == [1]
+    assert seen(old, landed(3), withdrawn=[lost]) == [1]
+    assert seen(old, landed(3), landed(4), withdrawn=[lost]) == [3, 4]
+
+
+def test_a_part_that_waits_for_a_withdrawn_one_is_seen_with_what_comes_in_its_place() -> None:
+    old, part = landed(1, superseded_by=3, successors=2), landed(2, superseded_by=4)
+    lost = landed(3, superseded_by=5)
+
+    assert seen(old, part, withdrawn=[lost]) == [1]
+    assert seen(old, part, landed(5), withdrawn=[lost]) == [2, 5]
+    assert seen(old, part, landed(4), withdrawn=[lost]) == [1]
+    assert seen(old, part, landed(4), landed(5), withdrawn=[lost]) == [4, 5]
+
+
+def test_what_takes_the_place_of_withdrawn_and_other_parts_at_once_takes_that_of_all() -> None:
+    old, part = landed(1, superseded_by=3, successors=2), landed(2, superseded_by=4)
+    lost, again = landed(3, superseded_by=5), landed(4, superseded_by=5)
+
+    assert seen(old, part, again, withdrawn=[lost]) == [1]
+    assert seen(old, part, again, landed(5), withdrawn=[lost]) == [5]
+
+
+def test_what_is_new_in_the_place_of_a_withdrawn_chunk_alone_is_seen_when_it_is_whole() -> None:
+    lost = landed(1, superseded_by=3, successors=2)
+
+    assert seen(withdrawn=[lost]) == []
+    assert seen(landed(2), withdrawn=[lost]) == []
+    assert seen(landed(2), landed(3), withdrawn=[lost]) == [2, 3]
+
+
+def test_withdrawn_passes_count_for_nothing() -> None:
+    first = landed(1, pass_number=1, pass_size=1)
+
+    assert seen(first, withdrawn=[landed(2, pass_number=2, pass_size=1)]) == [1]
+
+
 @st.composite
 def histories(draw: st.DrawFn) -> list[Landed]:
     """Chunks of one pipeline, of which some were planned in the place of others, and some are not done."""
@@ -219,6 +260,46 @@ def model(chunks: list[Landed]) -> set[int]:
 @given(chunks=histories())
 def test_the_rule_holds_for_every_history(chunks: list[Landed]) -> None:
     assert set(seen(*chunks)) == model(chunks)
+
+
+@given(chunks=histories(), data=st.data())
+def test_withdrawing_all_that_landed_later_shows_what_was_seen_before(
+    chunks: list[Landed], data: st.DataObject
+) -> None:
+    """Whichever landed first: only what is done is ever planned anew, so the old ones before the new."""
+    links = {one.chunk: _places(one) for one in chunks}
+    later = data.draw(st.sets(st.sampled_from([one.chunk for one in chunks])) if chunks else st.just(set()))
+    later = later.union(*(_all_after(chunk, links) for chunk in later))
+    first = [one for one in chunks if one.chunk not in later]
+
+    assert seen(*first, withdrawn=[one for one in chunks if one.chunk in later]) == seen(*first)
+
+
+@given(chunks=histories(), data=st.data())
+def test_nothing_is_seen_beside_what_it_took_the_place_of_and_nothing_replaced_is_seen(
+    chunks: list[Landed], data: st.DataObject
+) -> None:
+    outside = [one for one in chunks if one.pass_number is None]
+    lost = data.draw(st.sets(st.sampled_from(outside or [landed(1)]).map(lambda one: one.chunk)))
+    counting = [one for one in outside if one.chunk not in lost]
+    withdrawn = [one for one in outside if one.chunk in lost]
+    shown = {ChunkId(chunk) for chunk in seen(*counting, withdrawn=withdrawn)}
+
+    links = {one.chunk: _places(one) for one in outside}
+    for chunk in shown:
+        assert not shown & _all_after(chunk, links)
+    assert not shown & {one.chunk for one in replaced(counting, withdrawn)}
+
+
+def _places(one: Landed) -> set[ChunkId]:
+    if one.superseded_by is None:
+        return set()
+    return {ChunkId(n) for n in range(one.superseded_by - one.successors + 1, one.superseded_by + 1)}
+
+
+def _all_after(chunk: ChunkId, links: dict[ChunkId, set[ChunkId]]) -> set[ChunkId]:
+    after = links.get(chunk, set())
+    return after.union(*(_all_after(each, links) for each in after))
 
 
 @given(chunks=histories())
