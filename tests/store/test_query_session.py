@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -299,7 +299,7 @@ def test_a_table_that_cannot_be_read_has_no_number_of_rows(workshop: Workshop) -
         assert answer(session, "SELECT table_name, rows FROM hakiri.tables") == [("orders", None)]
 
 
-def folded(workshop: Workshop, *key: str, rows: int) -> None:
+def folded(workshop: Workshop, *key: str, rows: int, at: datetime = T0) -> None:
     """Commit a snapshot that has all of what landed so far in one file of so many rows."""
     landed = [chunk.seq for chunk in workshop.chunks() if chunk.seq is not None]
     manifest = SnapshotManifest(
@@ -330,7 +330,7 @@ def folded(workshop: Workshop, *key: str, rows: int) -> None:
         based_on=workshop.catalog.snapshots.revision(manifest.table),
         manifest=manifest.text(),
     )
-    workshop.catalog.snapshots.commit(snapshot, T0)
+    workshop.catalog.snapshots.commit(snapshot, at)
 
 
 def test_what_a_snapshot_has_is_known_without_counting(workshop: Workshop) -> None:
