@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
@@ -13,8 +14,8 @@ from tests.pipelines.operations.scenes import tail, window
 from hakiri.catalog.contract.chunks import Chunk, ChunkStatus
 from hakiri.core.canonical import canonical_json
 from hakiri.core.ids import ChunkId, PipelineId, TableName
-from hakiri.pipelines.chunks.pieces import Piece
-from hakiri.pipelines.operations.again import stream_again
+from hakiri.pipelines.chunks.pieces import Piece, PieceKind
+from hakiri.pipelines.operations.again import chunks_again, stream_again
 
 TABLE = TableName("events")
 STATUSES = st.sampled_from(
@@ -110,3 +111,56 @@ def test_only_what_is_done_gives_way_and_only_what_waits_is_set_aside(chunks: li
     assert {status[each] for each in old} <= {ChunkStatus.DONE}
     assert {status[each] for each in plan.reopened} <= {ChunkStatus.SKIPPED}
     assert {status[each] for each in plan.set_aside} <= {ChunkStatus.PENDING, ChunkStatus.FAILED}
+
+
+@st.composite
+def restored(draw: st.DrawFn) -> tuple[list[Chunk], set[ChunkId]]:
+    """A stream, and the chunks whose rows it lost: some windows, and some tails that follow each other."""
+    chunks = draw(streams())
+    done = [each for each in chunks if each.status is ChunkStatus.DONE]
+    growing = [each.chunk for each in done if Piece.parse(each.predicate).is_open]
+    closed = [each.chunk for each in done if each.chunk not in growing]
+    lost = draw(st.sets(st.sampled_from(closed))) if closed else set()
+    ends = sorted(draw(st.tuples(st.integers(0, 3), st.integers(0, 3))))
+    return chunks, {*lost, *growing[ends[0] : ends[1]]}
+
+
+def has_read(each: Chunk, row: int) -> bool:
+    piece = Piece.parse(each.predicate)
+    cursor = None if each.cursor_committed is None else json.loads(each.cursor_committed)["id"]
+    return reads(piece, row) and (not piece.is_open or cursor is None or row <= cursor)
+
+
+@given(restored())
+def test_after_lost_chunks_were_pulled_again_no_row_of_theirs_is_missing_and_none_is_there_twice(
+    given: tuple[list[Chunk], set[ChunkId]],
+) -> None:
+    chunks, lost = given
+
+    plan = chunks_again(chunks, lost, table=TABLE)
+
+    given_way = {*plan.copied, *(old for each in plan.replaced for old in each)}
+    assert lost <= given_way
+    done = [each for each in chunks if each.status is ChunkStatus.DONE]
+    kept = [each for each in done if each.chunk not in given_way]
+    again = [Piece.parse(each.predicate) for each in done if each.chunk in plan.copied]
+    again += [piece for new in plan.replaced.values() for piece in new]
+    for row in ROWS:
+        count = sum(has_read(each, row) for each in kept) + sum(reads(piece, row) for piece in again)
+        was_read = any(has_read(each, row) for each in done)
+        assert count == 1 if was_read else count <= 1
+
+
+def test_passes_and_streams_of_tokens_are_pulled_again_as_a_whole() -> None:
+    whole = [
+        chunk(n, Piece(kind=PieceKind.FULL, pass_number=n, pass_size=1), ChunkStatus.DONE) for n in (1, 2)
+    ]
+    tokens = [
+        chunk(n, Piece(kind=PieceKind.SEGMENT, pass_number=1, after={"t": n}), ChunkStatus.DONE)
+        for n in (1, 2)
+    ]
+
+    assert list(chunks_again(whole, {ChunkId(2)}, table=TABLE).replaced) == [(2,)]
+    assert chunks_again(whole, set(), table=TABLE).is_nothing
+    (overlay,) = chunks_again(tokens, {ChunkId(2)}, table=TABLE).beside
+    assert (overlay.piece.after, overlay.over) == (None, (1, 2))

@@ -27,7 +27,7 @@ from hakiri.catalog.contract.pipelines import Decision, Phase
 from hakiri.core.canonical import canonical_json
 from hakiri.core.cursors import CursorKind
 from hakiri.core.errors import HakiriError
-from hakiri.core.ids import NodeId, PipelineId, RunId
+from hakiri.core.ids import NodeId, PipelineId, RunId, TableName
 from hakiri.pipelines.chunks.errors import CannotRewind, RangeMisfit
 from hakiri.pipelines.chunks.pieces import Piece, PieceKind
 from hakiri.pipelines.chunks.ranges import ValueRange
@@ -597,3 +597,16 @@ def test_a_rewind_during_the_backfill_leaves_the_phase(scene: Scene, operator: O
 
     assert pieces_of(pulled) == [(5, window(None, 100))]
     assert scene.phase("orders") is Phase.BACKFILLING
+
+
+def test_what_a_restore_withdrew_is_pulled_again_once(scene: Scene, operator: Operator) -> None:
+    streaming(scene, "orders", "orders")
+    lost = chunk_ids(2, 5)
+
+    pulled = operator.pull_again(PipelineId("orders"), TableName("orders"), lost, reason="restored")
+
+    assert pieces_of(pulled) == [(6, window(100, 200)), (7, tail({"id": 350}))]
+    assert pulled.kept == lost
+    assert scene.phase("orders") is Phase.BACKFILLING
+    again = operator.pull_again(PipelineId("orders"), TableName("orders"), lost, reason="restored")
+    assert again == Pulled()
