@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -9,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+from tests.cli.test_cursor import Typed
 from tests.cli.test_schemas import validate
 from tests.pipelines.operations.scenes import stop_the_clock
 from tests.store.workshop import ORDERS, PIPELINE, T0, Workshop, open_workshop
 from tests.support.past import SQL
+from tests.support.terminal import terminal
 
 from hakiri.catalog.contract.chunks import NewChunk
 from hakiri.core.canonical import canonical_json
@@ -184,6 +187,18 @@ def test_nobody_is_asked_where_nobody_is(run: Run, workshop: Workshop) -> None:
     assert outcome.err == (
         "error[usage]: this changes tables, and there is nobody to ask\nhint: add `--yes` if it is meant\n"
     )
+
+
+def test_on_a_terminal_a_restore_asks(run: Run, workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    with terminal() as screen:
+        monkeypatch.setattr(sys, "stdin", Typed("n\n"))
+        monkeypatch.setattr(sys, "stderr", screen.stream)
+        outcome = run("context", "restore", "orders", "--at", FIRST)
+        shown = screen.wait_for("nothing was changed")
+
+    assert (outcome.code, outcome.out) == (0, "")
+    assert f"make `orders` what it was at {FIRST}, 0 rows in place of 2? [y/N] " in shown
+    assert workshop.query("SELECT count(*) FROM orders") == [(2,)]
 
 
 @pytest.mark.parametrize(

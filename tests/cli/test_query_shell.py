@@ -13,6 +13,7 @@ import termios
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -283,3 +284,21 @@ def test_a_long_statement_shows_how_far_it_is(shop: Workshop, tmp_path: Path) ->
         code = screen.process.wait(20)
 
     assert code == 130
+
+
+@pytest.mark.spec("HC-043")
+def test_a_shell_of_the_past_says_so_and_stays_there(shop: Workshop, tmp_path: Path) -> None:
+    shop.now += timedelta(hours=1)
+    shop.land([{"id": 3, "customer": "Cid"}], SCHEMA, "id")
+    shop.publish()
+
+    with on_a_terminal(tmp_path, "query", "--at", "2026-05-11T08:30:00Z") as screen:
+        greeting = screen.read_until("shop at 2026-05-11 08:30:00Z>")
+        screen.type(f"SELECT count(*) AS many FROM orders;{ENTER}")
+        answer = screen.read_until(" ms\n")
+        screen.read_until("08:30:00Z>")
+        code = screen.leave()
+
+    assert "shop as of 2026-05-11T08:30:00Z: 1 table;" in greeting
+    assert "  many\nbigint\n     2\n" in answer
+    assert code == 0
