@@ -35,7 +35,6 @@ EXAMPLES: MappingProxyType[str, Any] = MappingProxyType(
         "str": "x",
         "str | None": "x",
         "tuple[str, ...]": ("a", "b"),
-        "datetime": datetime(2026, 5, 11, tzinfo=UTC),
         "datetime | None": datetime(2026, 5, 11, tzinfo=UTC),
         "Iterable[str]": ("a", "b"),
         "Sequence[str]": ["a", "b"],
