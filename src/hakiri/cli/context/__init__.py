@@ -9,7 +9,7 @@ from hakiri.cli.context.restore import restore
 from hakiri.cli.frame import examples, group_door
 
 cli = group_door(
-    "Compact the tables of the store, restore what they were, and collect garbage.",
+    "Compact and restore the tables of the store, and collect its garbage.",
     epilog=examples("hakiri context compact", "hakiri context gc --dry-run"),
 )
 
