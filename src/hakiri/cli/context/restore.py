@@ -219,8 +219,9 @@ def _show(app: App, report: RestoreReport) -> None:
         app.console.print(f"{table}: was not there at {at}, and is left alone")
     for part in report.withdrawn:
         what = f"{counted(part.chunks, 'chunk')} of pipeline `{part.pipeline_id}`"
+        verb = "would not be" if report.dry_run else "not"
         app.console.note(
             f"{what} planned anew; run `{part.command}`"
             if part.planned
-            else f"{what} not in `{part.table}` any more; to pull them again: `{part.command}`"
+            else f"{what} {verb} in `{part.table}` any more; to pull them again: `{part.command}`"
         )
