@@ -254,6 +254,9 @@ class History:
         rebuild_catalog(self.workshop, self.bench.clock.now())
         assert self.state() == before
         assert self.workshop.catalog.check() == ()
+        # What a restore had withdrawn is not known any more, nor is the past that it was seen in.
+        self.past.clear()
+        self.landed = [int(chunk.chunk) for chunk in self.workshop.chunks()]
 
     def state(self) -> dict[str, Any]:
         """What no reader may see change."""

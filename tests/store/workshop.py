@@ -152,7 +152,7 @@ class Workshop:
             ),
             content_sum=written.content_sum,
             commit=CommitFacts(
-                sealed_at=T0,
+                sealed_at=self.now,
                 cursor_kind=CursorKind.MONOTONIC,
                 stream=attempt.table,
                 reread=attempt.reread,

@@ -71,19 +71,34 @@ def landing_of(
     if snapshot is not None:
         gone = _never_folded(winners, snapshot, find_claims)
         reasons |= dict.fromkeys(gone, "a snapshot was made without it")
-    replaced, waiting = _replacements([one for one in winners if one.seq not in reasons])
+    while True:
+        counting = [one for one in winners if one.seq not in reasons]
+        replaced, waiting = _replacements(counting)
+        lost = _without_a_place(counting, snapshot, replaced) - (set() if has_key else waiting)
+        if not lost:
+            break
+        # What they were to replace was not replaced, or is seen again since the table was restored.
+        reasons |= dict.fromkeys(lost, "a snapshot was made without it")
     if not has_key:
         reasons |= dict.fromkeys(waiting, "what came with it is missing")
-    if snapshot is not None:
-        old = _older_passes([one for one in winners if one.seq not in reasons])
-        nowhere = {one.seq for one in winners if snapshot.place_of(one.seq) is Place.NOWHERE}
-        nowhere -= {one.seq for one in winners if (one.pipeline, one.chunk) in replaced}
-        reasons |= dict.fromkeys(nowhere - old - reasons.keys(), "a snapshot was made without it")
     return Landing(
         landed=tuple(one for one in winners if one.seq not in reasons),
         replaced=replaced,
         left_out=tuple(LeftOut(attempt=one, why=reasons[one.seq]) for one in winners if one.seq in reasons),
     )
+
+
+def _without_a_place(
+    winners: Sequence[AttemptManifest],
+    snapshot: SnapshotManifest | None,
+    replaced: Mapping[ChunkKey, Replacement],
+) -> set[int]:
+    """The claims that a snapshot was made without, though nothing has taken their place."""
+    if snapshot is None:
+        return set()
+    nowhere = {one.seq for one in winners if snapshot.place_of(one.seq) is Place.NOWHERE}
+    nowhere -= {one.seq for one in winners if (one.pipeline, one.chunk) in replaced}
+    return nowhere - _older_passes(winners)
 
 
 def _never_folded(
