@@ -35,7 +35,16 @@ class Place:
 
 
 def layout_of(app: App, settings: Settings, project: Project) -> StoreLayout:
-    """Where the project's store is."""
+    """Where the project's store is. Raises StoreTooNew and UnreadableConfig if it is not to be used."""
+    from hakiri.store.config_file import read_config
+
+    layout = folder_of(app, settings, project)
+    read_config(layout)
+    return layout
+
+
+def folder_of(app: App, settings: Settings, project: Project) -> StoreLayout:
+    """The same, whatever is there."""
     from hakiri.store.layout import StoreLayout
 
     return StoreLayout(app.project_dir / settings.context.path / project.name)

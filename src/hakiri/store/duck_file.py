@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -57,6 +57,52 @@ def make_duck_file(layout: StoreLayout, files: Files, every: Iterable[ViewText])
         with _opened(scratch) as connection:
             _run(connection, every)
         _put(layout, files, scratch)
+
+
+def views_not_made(every: Iterable[ViewText]) -> dict[str, ViewNotMade]:
+    """What keeps DuckDB from taking views, by table; nothing is written."""
+    import duckdb
+
+    broken = {}
+    with duckdb.connect(config={"threads": 1}) as connection:
+        for text in every:
+            try:
+                _run(connection, [text])
+            except ViewNotMade as error:
+                broken[text.table] = error
+    return broken
+
+
+def definitions(path: Path) -> dict[str, str] | None:
+    """The views of the file by name, as DuckDB writes them; None if there is none, or it cannot be opened."""
+    import duckdb
+
+    if not path.exists():
+        return None
+    try:
+        with duckdb.connect(config={"threads": 1}) as connection:
+            connection.execute(f"ATTACH {literal(str(path))} AS store (READ_ONLY)")
+            return _definitions(connection, "store")
+    except duckdb.Error:
+        return None
+
+
+def definitions_of(texts: Iterable[ViewText]) -> dict[str, str]:
+    """The views that these texts make, in the same form; those that cannot be made are left out."""
+    import duckdb
+
+    with duckdb.connect(config={"threads": 1}) as connection:
+        for text in texts:
+            with suppress(ViewNotMade):
+                _run(connection, [text])
+        return _definitions(connection, "memory")
+
+
+def _definitions(connection: duckdb.DuckDBPyConnection, database: str) -> dict[str, str]:
+    found = connection.execute(
+        "SELECT view_name, sql FROM duckdb_views() WHERE database_name = ? AND NOT internal", [database]
+    )
+    return dict(found.fetchall())
 
 
 @contextmanager

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hakiri.cli.app import App
     from hakiri.cli.query.place import StorePlace
     from hakiri.cli.query.showing import Viewer
+    from hakiri.store.query.connecting import StoreState
     from hakiri.store.query.session import Session, Statement
 
 cli = command_door()
@@ -89,7 +90,6 @@ def query(
 
 def open_session(place: StorePlace) -> Session:
     """A connection to the newest state of the store."""
-    from hakiri.store.query.connecting import StoreState
     from hakiri.store.query.session import Session
 
     def make_tables(connection: Any) -> None:
@@ -97,7 +97,28 @@ def open_session(place: StorePlace) -> Session:
 
         make_system_tables(connection, place.layout, place.catalog, place.app.clock.now())
 
-    return Session(StoreState(layout=place.layout), make_tables)
+    return Session(_newest(place), make_tables)
+
+
+def _newest(place: StorePlace) -> StoreState:
+    """What was published last; of a store that was moved since, views that read it where it is now."""
+    from hakiri.store.query.connecting import StoreState
+    from hakiri.store.query.moving import moved_from
+
+    state = StoreState(layout=place.layout)
+    before = moved_from(place.layout)
+    if before is None:
+        return state
+    from hakiri.store.query.moving import views_here
+
+    with place.catalog() as catalog:
+        if catalog is None:
+            return state
+        place.app.console.warn(
+            f"the store was moved here from `{before}`, where its views still read it; this answer is from here",
+            hint="run `hakiri schema regen-view` once, so that other readers find it here too",
+        )
+        return StoreState(layout=place.layout, texts=views_here(place.layout, catalog))
 
 
 def _wish(app: App, *, as_json: bool, as_csv: bool, parquet: str | None, all_rows: bool) -> Wish:
