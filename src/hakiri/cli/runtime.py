@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -95,6 +95,25 @@ def open_place(app: App, *, only: str | None) -> Iterator[Place]:
             layout=layout_of(app, settings, project),
             catalog=catalog,
         )
+
+
+@contextmanager
+def open_to_mend(app: App, *, is_look: bool) -> Iterator[Place]:
+    """The project with its catalog, which must be there, and its store in whatever condition.
+
+    With `is_look` nothing of the catalog changes. Raises StoreTooNew.
+    """
+    from hakiri.cli.project import catalog_place_of, project_of, settings_of
+    from hakiri.store.config_file import read_config
+    from hakiri.store.errors import UnreadableConfig
+
+    project = project_of(app)
+    settings = settings_of(app, project)
+    layout = folder_of(app, settings, project)
+    with suppress(UnreadableConfig):
+        read_config(layout)
+    with catalog_place_of(app, settings, project).open(is_look=is_look) as catalog:
+        yield Place(project=project, settings=settings, layout=layout, catalog=catalog)
 
 
 @contextmanager

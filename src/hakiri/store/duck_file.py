@@ -73,18 +73,18 @@ def views_not_made(every: Iterable[ViewText]) -> dict[str, ViewNotMade]:
     return broken
 
 
-def definitions(path: Path) -> dict[str, str] | None:
-    """The views of the file by name, as DuckDB writes them; None if there is none, or it cannot be opened."""
+def definitions(data: bytes) -> dict[str, str] | None:
+    """The views of such a file by name, as DuckDB writes them; None if it cannot be opened."""
     import duckdb
 
-    if not path.exists():
-        return None
-    try:
-        with duckdb.connect(config={"threads": 1}) as connection:
-            connection.execute(f"ATTACH {literal(str(path))} AS store (READ_ONLY)")
-            return _definitions(connection, "store")
-    except duckdb.Error:
-        return None
+    with _scratch() as scratch:
+        scratch.write_bytes(data)
+        try:
+            with duckdb.connect(config={"threads": 1}) as connection:
+                connection.execute(f"ATTACH {literal(str(scratch))} AS store (READ_ONLY)")
+                return _definitions(connection, "store")
+        except duckdb.Error:
+            return None
 
 
 def definitions_of(texts: Iterable[ViewText]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hakiri.core.errors import HakiriError
+from hakiri.core.errors import ExitCode, HakiriError
 
 
 class StoreError(HakiriError):
@@ -116,10 +116,11 @@ class StoreTooNew(StoreError):
     """A store that a newer Hakiri made, in a form that this one does not know."""
 
     code = "store.too_new"
+    exit_code = ExitCode.USAGE
 
     def __init__(self, path: str, version: int, known: int) -> None:
         self.path, self.version, self.known = path, version, known
         super().__init__(
             f"the store has version {version}, says `{path}`, and this Hakiri knows versions up to {known}",
-            hint="install the newest version of Hakiri",
+            hint="upgrade with `pip install --upgrade hakiri`",
         )

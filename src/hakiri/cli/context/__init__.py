@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from hakiri.cli.context.check import check
 from hakiri.cli.context.compact import compact
 from hakiri.cli.context.gc import gc
 from hakiri.cli.context.rebuild import rebuild_catalog
 from hakiri.cli.frame import examples, group_door
 
 cli = group_door(
-    "Compact the tables of the store, and collect its garbage.",
-    epilog=examples("hakiri context compact", "hakiri context gc --dry-run"),
+    "Compact the tables of the store, check that it is whole, and collect its garbage.",
+    epilog=examples("hakiri context compact", "hakiri context check", "hakiri context gc --dry-run"),
 )
 
 cli.command(
@@ -20,4 +21,8 @@ cli.command(
     "rebuild-catalog",
     epilog=examples("hakiri context rebuild-catalog --dry-run", "hakiri context rebuild-catalog --yes"),
 )(rebuild_catalog)
+cli.command(
+    "check",
+    epilog=examples("hakiri context check", "hakiri context check --quick", "hakiri context check --repair"),
+)(check)
 cli.command("gc", epilog=examples("hakiri context gc --dry-run", "hakiri context gc"))(gc)

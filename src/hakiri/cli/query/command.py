@@ -115,7 +115,7 @@ def _newest(place: StorePlace) -> StoreState:
         if catalog is None:
             return state
         place.app.console.warn(
-            f"the store was moved here from `{before}`, where its views still read it; this answer is from here",
+            f"the store was moved here from `{before}`, where its views still read; this answer is from here",
             hint="run `hakiri schema regen-view` once, so that other readers find it here too",
         )
         return StoreState(layout=place.layout, texts=views_here(place.layout, catalog))
