@@ -23,10 +23,7 @@ def regen_view(
         str | None, typer.Argument(metavar="[TABLE]", help="One table; all if left out.")
     ] = None,
     is_check: Annotated[
-        bool,
-        typer.Option(
-            "--check", help="Say what is out of step, write nothing, and exit with 1 if anything is."
-        ),
+        bool, typer.Option("--check", help="Write nothing, and exit with 1 if anything is out of step.")
     ] = False,
     as_json: AsJson = False,
 ) -> int:
@@ -39,7 +36,7 @@ def regen_view(
     from hakiri.cli.context.tables import chosen_tables
     from hakiri.cli.reports import RegenViewReport
     from hakiri.cli.runtime import open_to_mend
-    from hakiri.store.checking.checking import Checker
+    from hakiri.store.checking.checking import PATIENCE_SECONDS, Checker
     from hakiri.store.files import LocalFiles
     from hakiri.store.known_tables import known_tables
     from hakiri.store.publishing import Publisher
@@ -53,7 +50,7 @@ def regen_view(
             files=LocalFiles(),
             clock=app.clock,
             # Whoever writes all anew need not know whether somebody else is about to.
-            **({} if is_check else {"patience_seconds": 0}),
+            patience_seconds=PATIENCE_SECONDS if is_check else 0,
         )
         changed = tuple(finding.path for finding in checker.drift(tables))
         broken: tuple[ViewNotMade, ...] = ()

@@ -80,29 +80,30 @@ def definitions(data: bytes) -> dict[str, str] | None:
     with _scratch() as scratch:
         scratch.write_bytes(data)
         try:
-            with duckdb.connect(config={"threads": 1}) as connection:
-                connection.execute(f"ATTACH {literal(str(scratch))} AS store (READ_ONLY)")
-                return _definitions(connection, "store")
+            return _definitions(scratch)
         except duckdb.Error:
             return None
 
 
 def definitions_of(texts: Iterable[ViewText]) -> dict[str, str]:
     """The views that these texts make, in the same form; those that cannot be made are left out."""
+    with _scratch() as scratch:
+        with _opened(scratch) as connection:
+            for text in texts:
+                with suppress(ViewNotMade):
+                    _run(connection, [text])
+        return _definitions(scratch)  # what comes out of a file is worded otherwise than what went in
+
+
+def _definitions(path: Path) -> dict[str, str]:
     import duckdb
 
     with duckdb.connect(config={"threads": 1}) as connection:
-        for text in texts:
-            with suppress(ViewNotMade):
-                _run(connection, [text])
-        return _definitions(connection, "memory")
-
-
-def _definitions(connection: duckdb.DuckDBPyConnection, database: str) -> dict[str, str]:
-    found = connection.execute(
-        "SELECT view_name, sql FROM duckdb_views() WHERE database_name = ? AND NOT internal", [database]
-    )
-    return dict(found.fetchall())
+        connection.execute(f"ATTACH {literal(str(path))} AS store (READ_ONLY)")
+        found = connection.execute(
+            "SELECT view_name, sql FROM duckdb_views() WHERE database_name = 'store' AND NOT internal"
+        )
+        return dict(found.fetchall())
 
 
 @contextmanager

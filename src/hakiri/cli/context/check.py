@@ -24,7 +24,7 @@ def check(
     ctx: typer.Context,
     *,
     tables: Annotated[
-        list[str] | None, typer.Argument(metavar="[TABLE]...", help="Some tables; all if left out.")
+        list[str] | None, typer.Argument(metavar="TABLE", help="Some tables; all if left out.")
     ] = None,
     is_quick: Annotated[
         bool, typer.Option("--quick", help="Look at the size of files only, and read no data.")

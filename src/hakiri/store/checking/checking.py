@@ -28,6 +28,7 @@ from hakiri.store.known_tables import known_tables
 from hakiri.store.layout import StoreLayout
 from hakiri.store.publishing import Publisher
 
+PATIENCE_SECONDS = 3.0  # in which a writer that has committed publishes
 _GONE = frozenset({Kind.FILE_MISSING, Kind.SIDECAR_MISSING, Kind.MANIFEST_MISSING})
 _MANIFESTS = frozenset({Kind.MANIFEST_MISSING, Kind.MANIFEST_CHANGED})
 
@@ -40,7 +41,7 @@ class Checker:
     layout: StoreLayout
     files: Files
     clock: Clock
-    patience_seconds: float = 3.0
+    patience_seconds: float = PATIENCE_SECONDS
 
     def check(self, watch: Watch, *, only: Collection[TableName] = (), is_quick: bool = False) -> Checked:
         """Look at everything, or at what belongs to some tables. Changes nothing.
