@@ -65,17 +65,18 @@ class StoreConfig:
                 raise UnreadableConfig(path, f"`version` is `{version}`")
             if version > VERSION:
                 raise StoreTooNew(path, version, VERSION)
-            created_at = _typed(said["created_at"], datetime)
+            created_at = _typed(said, "created_at", datetime)
             if created_at.tzinfo is None:
                 raise UnreadableConfig(path, f"`created_at` is `{created_at}`, without a zone")
+            tables = _typed(said, "tables", dict) if "tables" in said else {}
             return cls(
-                project=_typed(said["project"], str),
+                project=_typed(said, "project", str),
                 created_at=created_at,
-                tables={name: _compaction(one) for name, one in said.get("tables", {}).items()},
+                tables={name: _compaction(_typed(tables, name, dict)) for name in tables},
             )
         except KeyError as error:
             raise UnreadableConfig(path, f"it has no {error}") from error
-        except (ValueError, TypeError, AttributeError) as error:
+        except (ValueError, TypeError) as error:
             raise UnreadableConfig(path, str(error)) from error
 
 
@@ -129,19 +130,20 @@ def _section(name: str, one: Compaction) -> str:
 
 
 def _compaction(said: Mapping[str, Any]) -> Compaction:
-    columns = tuple(_typed(column, str) for column in _typed(said["cluster_by"], list))
-    partition_by = said.get("partition_by")
+    columns = _typed(said, "cluster_by", list)
+    if not all(isinstance(column, str) for column in columns):
+        raise TypeError(f"`cluster_by` is `{columns}`")
     return Compaction(
-        snapshot=_typed(said["snapshot"], str),
-        cluster_by=columns,
-        partition_by=None if partition_by is None else _typed(partition_by, str),
+        snapshot=_typed(said, "snapshot", str),
+        cluster_by=tuple(columns),
+        partition_by=_typed(said, "partition_by", str) if "partition_by" in said else None,
     )
 
 
-def _typed(value: Any, kind: type) -> Any:
-    if not isinstance(value, kind):
-        raise TypeError(f"`{value}` is not a {kind.__name__}")
-    return value
+def _typed(said: Mapping[str, Any], name: str, kind: type) -> Any:
+    if not isinstance(said[name], kind):
+        raise TypeError(f"`{name}` is `{said[name]}`")
+    return said[name]
 
 
 def _quoted(text: str) -> str:

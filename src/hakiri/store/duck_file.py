@@ -73,37 +73,38 @@ def views_not_made(every: Iterable[ViewText]) -> dict[str, ViewNotMade]:
     return broken
 
 
-def definitions(data: bytes) -> dict[str, str] | None:
-    """The views of such a file by name, as DuckDB writes them; None if it cannot be opened."""
+def views_that_differ(data: bytes, texts: Iterable[ViewText]) -> list[str] | None:
+    """Which views of such a file are not those that the texts make, by name; None if it cannot be opened.
+
+    Views that cannot be made are left out.
+    """
     import duckdb
 
-    with _scratch() as scratch:
-        scratch.write_bytes(data)
-        try:
-            return _definitions(scratch)
-        except duckdb.Error:
-            return None
-
-
-def definitions_of(texts: Iterable[ViewText]) -> dict[str, str]:
-    """The views that these texts make, in the same form; those that cannot be made are left out."""
-    with _scratch() as scratch:
-        with _opened(scratch) as connection:
+    with _scratch() as made, _scratch() as given:
+        given.write_bytes(data)
+        with _opened(made) as connection:
             for text in texts:
                 with suppress(ViewNotMade):
                     _run(connection, [text])
-        return _definitions(scratch)  # what comes out of a file is worded otherwise than what went in
+            # What comes out of a file is worded otherwise than what went in: both are read from one.
+            connection.execute("CHECKPOINT store")
+            connection.execute("USE memory")
+            connection.execute("DETACH store")
+            connection.execute(f"ATTACH {literal(str(made))} AS store")
+            wanted = _definitions(connection, "store")
+            try:
+                connection.execute(f"ATTACH {literal(str(given))} AS given (READ_ONLY)")
+                there = _definitions(connection, "given")
+            except duckdb.Error:
+                return None
+    return sorted(name for name, sql in wanted.items() if there.get(name) != sql)
 
 
-def _definitions(path: Path) -> dict[str, str]:
-    import duckdb
-
-    with duckdb.connect(config={"threads": 1}) as connection:
-        connection.execute(f"ATTACH {literal(str(path))} AS store (READ_ONLY)")
-        found = connection.execute(
-            "SELECT view_name, sql FROM duckdb_views() WHERE database_name = 'store' AND NOT internal"
-        )
-        return dict(found.fetchall())
+def _definitions(connection: duckdb.DuckDBPyConnection, database: str) -> dict[str, str]:
+    found = connection.execute(
+        "SELECT view_name, sql FROM duckdb_views() WHERE database_name = ? AND NOT internal", [database]
+    )
+    return dict(found.fetchall())
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+HEAD_LINES = 4
 HEAD_BYTES = 8192  # none is longer: a path has at most 4096
 
 _ROOT = re.compile(r'^-- Committed chunks: .*?, below (?P<root>".*")$', re.MULTILINE)

@@ -16,7 +16,7 @@ from hakiri.core.ids import TableName
 from hakiri.store.checking.advice import REGENERATE
 from hakiri.store.checking.findings import Finding, Kind
 from hakiri.store.config_file import config_of, read_config
-from hakiri.store.duck_file import definitions, definitions_of
+from hakiri.store.duck_file import views_that_differ
 from hakiri.store.errors import StoreError, UnreadableConfig
 from hakiri.store.files import Files
 from hakiri.store.known_tables import known_tables
@@ -24,7 +24,7 @@ from hakiri.store.layout import StoreLayout
 from hakiri.store.publishing import schema_files, view_text
 from hakiri.store.query.moving import is_at
 from hakiri.store.state import table_state
-from hakiri.store.view_heads import revisions_shown, root_shown
+from hakiri.store.view_heads import HEAD_LINES, revisions_shown, root_shown
 from hakiri.store.views import TableState
 
 _PAUSE_SECONDS = 0.05
@@ -83,8 +83,9 @@ class Derived:
         if state is None or wanted is None:
             return _Look(findings=(), shown=shown, is_behind=False)
         findings = list(self._schema_files(table))
-        kind, found, is_behind = _view_drift(self.layout, state, shown, wanted)
-        if kind is not None:
+        is_behind = False
+        if shown != wanted:
+            kind, found, is_behind = _view_drift(self.layout, state, shown, wanted)
             findings.append(self._finding(kind, table, found))
         return _Look(findings=tuple(findings), shown=shown, is_behind=is_behind)
 
@@ -130,17 +131,15 @@ class Derived:
         data = self.files.read(self.layout.duck_db)
         if data is None:
             return self._duck_finding("it is not there")
-        there = definitions(data)
-        if there is None:
-            return self._duck_finding("DuckDB cannot open it")
         states = (table_state(self.layout, self.catalog, table) for table in sorted(tables))
         texts = [
             view_text(state)
             for state in states
             if state is not None and self._is_published(state)  # others are told by their views
         ]
-        wanted = definitions_of(texts)
-        odd = sorted(name for name, sql in wanted.items() if there.get(name) != sql)
+        odd = views_that_differ(data, texts)
+        if odd is None:
+            return self._duck_finding("DuckDB cannot open it")
         return self._duck_finding(f"its view of `{odd[0]}` is another one") if odd else None
 
     def _is_published(self, state: TableState) -> bool:
@@ -162,10 +161,8 @@ class Derived:
 
 def _view_drift(
     layout: StoreLayout, state: TableState, shown: bytes | None, wanted: bytes
-) -> tuple[Kind | None, str, bool]:
+) -> tuple[Kind, str, bool]:
     """What is wrong with a view's text, in words, and whether somebody may be about to write another."""
-    if shown == wanted:
-        return None, "", False
     if shown is None:
         return Kind.VIEW_MISSING, "it is not there", True
     text = shown.decode(errors="replace")
@@ -173,12 +170,17 @@ def _view_drift(
     if root is not None and not is_at(layout, root):
         return Kind.VIEW_ELSEWHERE, f"it reads the store where it was before, in `{root}`", False
     newest = (state.schema_version, state.revision)
-    if revisions is not None and revisions != newest:
+    if revisions is None:
+        return Kind.VIEW_EDITED, "it is no view that Hakiri has made", False
+    if revisions != newest:
         found = (
             f"it shows schema {revisions[0]} and revision {revisions[1]}, "
             f"the catalog has schema {newest[0]} and revision {newest[1]}"
         )
         return Kind.VIEW_BEHIND, found, True
-    if text.partition("\nCREATE ")[0] != wanted.decode().partition("\nCREATE ")[0]:
-        return Kind.VIEW_BEHIND, "its first lines do not say what the catalog says", True
+    lines, wanted_lines = text.splitlines()[:HEAD_LINES], wanted.decode().splitlines()[:HEAD_LINES]
+    if lines != wanted_lines:
+        # The last of them names the snapshot, which a compaction may have changed in this moment.
+        is_behind = lines[:-1] == wanted_lines[:-1]
+        return Kind.VIEW_BEHIND, "its first lines do not say what the catalog says", is_behind
     return Kind.VIEW_EDITED, "its text is not the one that the catalog makes", False
