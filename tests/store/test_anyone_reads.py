@@ -31,7 +31,8 @@ TREE = re.compile(
     r"config\.toml|duck\.db|meta\.sqlite(-lock|-shm|-wal)?|views/\.lock|views/\w+\.sql"
     r"|tables/\w+/(schema\.json|schema-history\.jsonl)"
     rf"|{ATTEMPT}/(part|quarantine)-\d{{5,}}\.parquet|{ATTEMPT}/_manifest\.json"
-    rf"|tables/\w+/(data|indexes/[\w-]+)/{SNAPSHOT}/(part-\d+\.parquet|_manifest\.json)"
+    rf"|tables/\w+/data/{SNAPSHOT}/(part-\d+\.parquet|_manifest\.json)"
+    rf"|tables/\w+/indexes/checksum/{SNAPSHOT}/(checksums\.parquet|_manifest\.json)"
 )
 WITHOUT_HAKIRI = """
 import importlib.util, json, sys

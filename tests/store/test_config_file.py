@@ -11,8 +11,8 @@ import pytest
 from tests.compaction.bench import SCHEMA, Bench
 from tests.store.workshop import ORDERS, T0, Workshop, open_workshop
 
-from hakiri.compaction.compacting import TableLayout
 from hakiri.compaction.partitions import ByValue
+from hakiri.compaction.recipes import TableLayout
 from hakiri.store.config_file import Compaction, StoreConfig, read_config
 from hakiri.store.errors import StoreTooNew, UnreadableConfig
 from hakiri.store.publishing import Publisher

@@ -42,7 +42,7 @@ def make(name: str) -> None:
     with TemporaryDirectory() as folder:
         root = Path(folder) / "shop"
         with open_workshop(root) as workshop:
-            make_everything(Bench(workshop), has_index=False)
+            make_everything(Bench(workshop))
             answers = answers_of(workshop)
         with tarfile.open(FOLDER / f"{name}.tar.xz", "x:xz") as packed:
             for path in sorted(root.rglob("*")):
