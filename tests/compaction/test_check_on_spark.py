@@ -38,7 +38,7 @@ def findings(lab: Lab, catalog: Catalog) -> tuple[Finding, ...]:
 
 @pytest.mark.spec("HC-001")
 def test_what_runs_and_compactions_leave_is_whole(lab: Lab, source: CountedSource, spark: Any) -> None:
-    source.put(moments(60))
+    source.put(moments(30))
     lab.write(manifest("monotonic", config=', window = "20d"'))
     lab.applied()
 

@@ -25,7 +25,7 @@ from hakiri.store.schemas import schema_from
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
-ATTEMPT = r"tables/\w+/data/runs/[0-9a-f-]+/[\w-]+/chunk-\d+/attempt-\d+"
+ATTEMPT = r"tables/\w+/data/runs/[\w-]+/[\w-]+/chunk-\d+/attempt-\d+"
 SNAPSHOT = r"snapshot=\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ-[\w-]+"
 TREE = re.compile(
     r"config\.toml|duck\.db|meta\.sqlite(-lock|-shm|-wal)?|views/\.lock|views/\w+\.sql"

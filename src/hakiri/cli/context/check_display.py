@@ -6,7 +6,7 @@ import threading
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from hakiri.cli.board.words import seconds_words
+from hakiri.cli.board.words import remaining_words
 from hakiri.cli.progress import LINE_EVERY_SECONDS, SHOWN_AFTER_SECONDS, may_move
 from hakiri.core.grammar import format_size
 
@@ -62,6 +62,7 @@ class CheckDisplay:
                 self._console.note(f"{self._words}: {facts_of(self._done, self._total, elapsed)}")
 
     def _move(self, elapsed: float) -> None:
+        facts = facts_of(self._done, self._total, elapsed)
         if self._bars is None:
             from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
@@ -73,10 +74,9 @@ class CheckDisplay:
                 console=self._console.rich_err(),
                 transient=True,
             )
-            self._bar = self._bars.add_task(self._words, total=self._total, facts="")
+            self._bar = self._bars.add_task(self._words, total=self._total, facts=facts)
             self._bars.start()
-        facts = facts_of(self._done, self._total, elapsed)
-        self._bars.update(self._bar, completed=self._done, total=self._total, facts=facts)
+        self._bars.update(self._bar, completed=self._done, facts=facts)
 
 
 def facts_of(done: int, total: int, elapsed_seconds: float) -> str:
@@ -86,5 +86,5 @@ def facts_of(done: int, total: int, elapsed_seconds: float) -> str:
     if elapsed_seconds > 0 and done:
         rate = done / elapsed_seconds
         facts.append(f"{format_size(int(rate))}/s")
-        facts.append(f"about {seconds_words(max(total - done, 0) / rate)} left")
+        facts.append(f"about {remaining_words((total - done) / rate)} left")
     return ", ".join(facts)
