@@ -263,6 +263,7 @@ def test_what_cannot_be_mended_is_left_as_it_is_and_said(own: Workshop) -> None:
     assert len(own.query("FROM orders")) == 3
 
 
+@pytest.mark.spec("HC-017")
 @pytest.mark.spec("HC-018")
 def test_a_view_behind_the_schema_of_the_catalog_is_drift(own: Workshop) -> None:
     own.evolve(SECOND.append(pa.field("note", pa.string())), "id")

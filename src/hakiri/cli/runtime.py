@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -104,14 +104,12 @@ def open_to_mend(app: App, *, is_look: bool) -> Iterator[Place]:
     With `is_look` nothing of the catalog changes. Raises StoreTooNew.
     """
     from hakiri.cli.project import catalog_place_of, project_of, settings_of
-    from hakiri.store.config_file import read_config
-    from hakiri.store.errors import UnreadableConfig
+    from hakiri.store.config_file import refuse_newer
 
     project = project_of(app)
     settings = settings_of(app, project)
     layout = folder_of(app, settings, project)
-    with suppress(UnreadableConfig):
-        read_config(layout)
+    refuse_newer(layout)
     with catalog_place_of(app, settings, project).open(is_look=is_look) as catalog:
         yield Place(project=project, settings=settings, layout=layout, catalog=catalog)
 

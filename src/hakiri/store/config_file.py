@@ -95,6 +95,14 @@ def read_config(layout: StoreLayout, files: Files | None = None) -> StoreConfig 
         raise UnreadableConfig(name, "it is no text") from error
 
 
+def refuse_newer(layout: StoreLayout, files: Files | None = None) -> None:
+    """For whoever mends a store, in whatever condition it is. Raises StoreTooNew."""
+    try:
+        read_config(layout, files)
+    except UnreadableConfig:
+        return  # that is what is to be mended
+
+
 def config_of(layout: StoreLayout, catalog: Catalog, tables: Iterable[TableName]) -> StoreConfig | None:
     """What the file is to say of a store that has these tables; None while none of them has a schema."""
     schemas = [schema for table in tables if (schema := catalog.schemas.current(table)) is not None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -63,14 +63,8 @@ def views_not_made(every: Iterable[ViewText]) -> dict[str, ViewNotMade]:
     """What keeps DuckDB from taking views, by table; nothing is written."""
     import duckdb
 
-    broken = {}
     with duckdb.connect(config={"threads": 1}) as connection:
-        for text in every:
-            try:
-                _run(connection, [text])
-            except ViewNotMade as error:
-                broken[text.table] = error
-    return broken
+        return _run_each(connection, every)
 
 
 def views_that_differ(data: bytes, texts: Iterable[ViewText]) -> list[str] | None:
@@ -83,9 +77,7 @@ def views_that_differ(data: bytes, texts: Iterable[ViewText]) -> list[str] | Non
     with _scratch() as made, _scratch() as given:
         given.write_bytes(data)
         with _opened(made) as connection:
-            for text in texts:
-                with suppress(ViewNotMade):
-                    _run(connection, [text])
+            _run_each(connection, texts)
             # What comes out of a file is worded otherwise than what went in: both are read from one.
             connection.execute("CHECKPOINT store")
             connection.execute("USE memory")
@@ -135,6 +127,17 @@ def _run(connection: duckdb.DuckDBPyConnection, texts: Iterable[ViewText]) -> No
             connection.execute(text.sql)
         except duckdb.Error as error:
             raise ViewNotMade(text.table, str(error).partition("\n")[0]) from error
+
+
+def _run_each(connection: duckdb.DuckDBPyConnection, texts: Iterable[ViewText]) -> dict[str, ViewNotMade]:
+    """Make those that can be made; what keeps the others from it, by table."""
+    broken = {}
+    for text in texts:
+        try:
+            _run(connection, [text])
+        except ViewNotMade as error:
+            broken[text.table] = error
+    return broken
 
 
 def _put(layout: StoreLayout, files: Files, made: Path) -> None:

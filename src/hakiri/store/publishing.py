@@ -15,9 +15,9 @@ from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.schemas import SchemaChange, TableSchema
 from hakiri.core.canonical import canonical_json
 from hakiri.core.ids import SnapshotId, TableName
-from hakiri.store.config_file import StoreConfig, compaction_of, config_of, read_config
+from hakiri.store.config_file import StoreConfig, compaction_of, config_of, read_config, refuse_newer
 from hakiri.store.duck_file import ViewText, alter_duck_file, make_duck_file, views_not_made
-from hakiri.store.errors import UnreadableConfig, ViewNotMade
+from hakiri.store.errors import ViewNotMade
 from hakiri.store.files import Files, LocalFiles, make_folders, replace
 from hakiri.store.known_tables import known_tables
 from hakiri.store.layout import StoreLayout
@@ -62,7 +62,7 @@ class Publisher:
         """
         make_folders(self._files, self._layout.views)
         with self._files.lock(self._layout.publish_lock):
-            self._refuse_newer()
+            refuse_newer(self._layout, self._files)
             every = known_tables(self._catalog)
             chosen = set(every if tables is None else tables)
             states = self._states(every)
@@ -133,12 +133,6 @@ class Publisher:
     def _published(self) -> list[TableName]:
         names = self._files.names(self._layout.views)
         return [TableName(name.removesuffix(".sql")) for name in names if name.endswith(".sql")]
-
-    def _refuse_newer(self) -> None:
-        try:
-            read_config(self._layout, self._files)
-        except UnreadableConfig:
-            return  # it is written anew
 
     def _write_config(self, states: list[TableState]) -> None:
         """Bring it up to date for these tables; a store that is older than the file gets one."""
