@@ -90,7 +90,7 @@ class Derived:
         return _Look(findings=tuple(findings), shown=shown, is_behind=is_behind)
 
     def _schema_files(self, table: TableName) -> Iterator[Finding]:
-        for path, data in schema_files(self.layout, self.catalog.schemas.log(table)).items():
+        for path, data in schema_files(self.layout, self.catalog, table).items():
             there = self.files.read(path)
             if there != data:
                 yield Finding(
