@@ -66,4 +66,8 @@ def test_the_page_names_every_column_and_file_of_the_store() -> None:
 
     text = PAGE.read_text("utf-8")
 
-    assert [name for name in [*names, *(file.name for file in files), "duck.db"] if name not in text] == []
+    assert [
+        name
+        for name in [*names, *(file.name for file in files), "config.toml", "duck.db"]
+        if name not in text
+    ] == []

@@ -59,6 +59,7 @@ def content(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.spec("HC-005")
 def test_the_schema_of_a_table_is_beside_its_data(workshop: Workshop) -> None:
     wider = SCHEMA.append(pa.field("age", pa.int8()))
     landed(workshop, 1)
@@ -86,6 +87,7 @@ def test_a_table_that_nobody_knows_has_no_view(workshop: Workshop) -> None:
     assert visible_files(workshop.layout, workshop.catalog, ORDERS) is None
 
 
+@pytest.mark.spec("HC-016")
 @pytest.mark.spec("HP-121")
 def test_files_without_a_commit_are_not_seen(workshop: Workshop) -> None:
     landed(workshop, 1)

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from tests.store.workshop import Workshop
 
+ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = pa.schema([("id", pa.int64()), ("title", pa.string())])
 
 
@@ -42,3 +43,37 @@ def test_stock_duckdb_attaches_the_store_from_any_folder(workshop: Workshop, tmp
     )
 
     assert read == used == views == ["(1, 'b')"]
+
+
+READER = """
+import duckdb, sys
+counts = []
+while True:
+    with duckdb.connect() as connection:
+        connection.execute(f"ATTACH '{sys.argv[1]}' (READ_ONLY)")
+        ((count,),) = connection.execute("SELECT count(*) FROM duck.orders").fetchall()
+    counts.append(count)
+    if count >= int(sys.argv[2]):
+        break
+assert counts == sorted(counts)
+print(counts[0], counts[-1])
+"""
+
+
+@pytest.mark.proof
+@pytest.mark.spec("HC-021")
+def test_stock_duckdb_reads_the_store_while_a_writer_commits(workshop: Workshop, tmp_path: Path) -> None:
+    workshop.land([{"id": 0}], SCHEMA.remove(1))
+    workshop.publish()
+    reader = subprocess.Popen(
+        [sys.executable, "-I", "-c", READER, str(workshop.layout.duck_db), "11"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    writer = [sys.executable, "-m", "tests.store.crowd", str(workshop.layout.root), "1", "10"]
+    subprocess.run(writer, cwd=ROOT, check=True)
+
+    told, _ = reader.communicate(timeout=30)
+
+    assert (reader.returncode, told.split()[1]) == (0, "11")

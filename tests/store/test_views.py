@@ -77,6 +77,8 @@ CREATE OR REPLACE VIEW "orders__quarantine" AS
 """
 
 
+@pytest.mark.spec("HC-012")
+@pytest.mark.spec("HC-018")
 def test_the_text_of_a_view_says_what_it_shows() -> None:
     new = pa.schema([("id", pa.int64()), named("title", pa.string(), "name"), ("at", ZONED)])
     state = TableState(
@@ -108,6 +110,7 @@ def test_files_of_a_version_that_nobody_knows_are_refused() -> None:
         view_sql(state)
 
 
+@pytest.mark.spec("HC-014")
 @pytest.mark.spec("HP-147")
 def test_the_newest_row_of_a_key_is_the_one_that_is_seen(workshop: Workshop) -> None:
     workshop.land([{"id": 1, "name": "a"}, {"id": 2, "name": "b"}, {"id": 1, "name": "A"}], SCHEMA, "id")
@@ -117,6 +120,7 @@ def test_the_newest_row_of_a_key_is_the_one_that_is_seen(workshop: Workshop) -> 
     assert workshop.query("FROM orders ORDER BY id") == [(1, "A"), (2, "B")]
 
 
+@pytest.mark.spec("HC-014")
 @pytest.mark.spec("HP-147")
 def test_a_claim_that_came_first_never_wins_by_landing_last(workshop: Workshop) -> None:
     workshop.land([], SCHEMA, "id")
@@ -168,6 +172,7 @@ def test_a_table_without_files_is_empty_and_has_its_types(workshop: Workshop) ->
     assert types_of(workshop) == {"id": "BIGINT", "s": "STRUCT(a TIMESTAMP WITH TIME ZONE[])"}
 
 
+@pytest.mark.spec("HC-015")
 def test_the_columns_of_the_store_itself_are_not_shown(workshop: Workshop) -> None:
     workshop.land([{"id": 1, "name": "a"}], SCHEMA, "id")
     workshop.publish()
@@ -175,6 +180,7 @@ def test_the_columns_of_the_store_itself_are_not_shown(workshop: Workshop) -> No
     assert types_of(workshop) == {"id": "BIGINT", "name": "VARCHAR"}
 
 
+@pytest.mark.spec("HC-013")
 @pytest.mark.spec("HP-066")
 @pytest.mark.spec("HP-067")
 def test_a_new_column_is_null_in_older_rows_and_one_that_is_gone_in_newer(workshop: Workshop) -> None:
@@ -283,6 +289,7 @@ def widened(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Any, Any, An
         return list(zip(*rows, list(types_of(workshop).values())[1:], strict=True))
 
 
+@pytest.mark.spec("HC-012")
 @pytest.mark.parametrize(
     "number", range(len(WIDENINGS)), ids=lambda number: f"{WIDENINGS[number][0]} to {WIDENINGS[number][2]}"
 )

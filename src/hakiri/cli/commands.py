@@ -39,7 +39,8 @@ COMMANDS: Mapping[str, Entry] = MappingProxyType(
         "backfill": Entry("hakiri.cli.backfill", "Show the plan of a pipeline, and pull a part of it again."),
         "cursor": Entry("hakiri.cli.cursor", "Show how far each table was read, and move that by hand."),
         "context": Entry(
-            "hakiri.cli.context", "Compact and restore the tables of the store, and collect its garbage."
+            "hakiri.cli.context",
+            "Compact, restore and check the tables of the store, and collect its garbage.",
         ),
         "query": Entry("hakiri.cli.query", "Ask the store in SQL, once or in a shell."),
         "compile": Entry(

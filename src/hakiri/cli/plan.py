@@ -59,21 +59,20 @@ def plan(
     """
     from hakiri.cli.plan_text import show_plan
     from hakiri.cli.project import project_of, settings_of
+    from hakiri.cli.runtime import layout_of
     from hakiri.pipelines.plan import checked_specs, plan_project
 
     app = app_of(ctx)
     project = project_of(app)
     settings = settings_of(app, project)
     specs = checked_specs(project, pipeline_id)
+    layout = layout_of(app, settings, project)
     with _catalog_if_there(app, settings, project) as catalog:
 
         def find_files(table: TableName) -> VisibleFiles | None:
-            from hakiri.cli.runtime import layout_of
             from hakiri.store.reading import visible_files
 
-            if catalog is None:
-                return None
-            return visible_files(layout_of(app, settings, project), catalog, table)
+            return None if catalog is None else visible_files(layout, catalog, table)
 
         planned = plan_project(
             project,

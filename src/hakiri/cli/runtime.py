@@ -35,7 +35,16 @@ class Place:
 
 
 def layout_of(app: App, settings: Settings, project: Project) -> StoreLayout:
-    """Where the project's store is."""
+    """Where the project's store is. Raises StoreTooNew and UnreadableConfig if it is not to be used."""
+    from hakiri.store.config_file import read_config
+
+    layout = folder_of(app, settings, project)
+    read_config(layout)
+    return layout
+
+
+def folder_of(app: App, settings: Settings, project: Project) -> StoreLayout:
+    """The same, whatever is there."""
     from hakiri.store.layout import StoreLayout
 
     return StoreLayout(app.project_dir / settings.context.path / project.name)
@@ -86,6 +95,23 @@ def open_place(app: App, *, only: str | None) -> Iterator[Place]:
             layout=layout_of(app, settings, project),
             catalog=catalog,
         )
+
+
+@contextmanager
+def open_to_mend(app: App, *, is_look: bool) -> Iterator[Place]:
+    """The project with its catalog, which must be there, and its store in whatever condition.
+
+    With `is_look` nothing of the catalog changes. Raises StoreTooNew.
+    """
+    from hakiri.cli.project import catalog_place_of, project_of, settings_of
+    from hakiri.store.config_file import refuse_newer
+
+    project = project_of(app)
+    settings = settings_of(app, project)
+    layout = folder_of(app, settings, project)
+    refuse_newer(layout)
+    with catalog_place_of(app, settings, project).open(is_look=is_look) as catalog:
+        yield Place(project=project, settings=settings, layout=layout, catalog=catalog)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from hakiri.cli.schema_accept import accept
 from hakiri.cli.schema_log import log
 from hakiri.cli.schema_migrate import migrate
 from hakiri.cli.schema_reconcile import reconcile
+from hakiri.cli.schema_regen import regen_view
 
 cli = group_door(
     "Log, accept, migrate and reconcile the columns of tables, and export JSON Schemas.\n\n"
@@ -68,3 +69,9 @@ cli.command(
         "hakiri schema reconcile orders --with other/meta.sqlite --take theirs",
     ),
 )(reconcile)
+cli.command(
+    "regen-view",
+    epilog=examples(
+        "hakiri schema regen-view", "hakiri schema regen-view orders", "hakiri schema regen-view --check"
+    ),
+)(regen_view)

@@ -59,6 +59,46 @@ def make_duck_file(layout: StoreLayout, files: Files, every: Iterable[ViewText])
         _put(layout, files, scratch)
 
 
+def views_not_made(every: Iterable[ViewText]) -> dict[str, ViewNotMade]:
+    """What keeps DuckDB from taking views, by table; nothing is written."""
+    import duckdb
+
+    with duckdb.connect(config={"threads": 1}) as connection:
+        return _run_each(connection, every)
+
+
+def views_that_differ(data: bytes, texts: Iterable[ViewText]) -> list[str] | None:
+    """Which views of such a file are not those that the texts make, by name; None if it cannot be opened.
+
+    Views that cannot be made are left out.
+    """
+    import duckdb
+
+    with _scratch() as made, _scratch() as given:
+        given.write_bytes(data)
+        with _opened(made) as connection:
+            _run_each(connection, texts)
+            # What comes out of a file is worded otherwise than what went in: both are read from one.
+            connection.execute("CHECKPOINT store")
+            connection.execute("USE memory")
+            connection.execute("DETACH store")
+            connection.execute(f"ATTACH {literal(str(made))} AS store")
+            wanted = _definitions(connection, "store")
+            try:
+                connection.execute(f"ATTACH {literal(str(given))} AS given (READ_ONLY)")
+                there = _definitions(connection, "given")
+            except duckdb.Error:
+                return None
+    return sorted(name for name, sql in wanted.items() if there.get(name) != sql)
+
+
+def _definitions(connection: duckdb.DuckDBPyConnection, database: str) -> dict[str, str]:
+    found = connection.execute(
+        "SELECT view_name, sql FROM duckdb_views() WHERE database_name = ? AND NOT internal", [database]
+    )
+    return dict(found.fetchall())
+
+
 @contextmanager
 def _scratch() -> Iterator[Path]:
     """A file for DuckDB to work on, away from the store, which sees only the finished one."""
@@ -87,6 +127,17 @@ def _run(connection: duckdb.DuckDBPyConnection, texts: Iterable[ViewText]) -> No
             connection.execute(text.sql)
         except duckdb.Error as error:
             raise ViewNotMade(text.table, str(error).partition("\n")[0]) from error
+
+
+def _run_each(connection: duckdb.DuckDBPyConnection, texts: Iterable[ViewText]) -> dict[str, ViewNotMade]:
+    """Make those that can be made; what keeps the others from it, by table."""
+    broken = {}
+    for text in texts:
+        try:
+            _run(connection, [text])
+        except ViewNotMade as error:
+            broken[text.table] = error
+    return broken
 
 
 def _put(layout: StoreLayout, files: Files, made: Path) -> None:

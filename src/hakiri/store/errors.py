@@ -101,6 +101,33 @@ class ViewNotMade(StoreError):
         )
 
 
+class UnreadableConfig(StoreError):
+    """A `config.toml` of a store that is not one."""
+
+    code = "store.unreadable_config"
+
+    def __init__(self, path: str, why: str) -> None:
+        self.path, self.why = path, why
+        super().__init__(
+            f"`{path}` of the store cannot be read: {why}",
+            hint="it was damaged or edited; `hakiri context check --repair` writes it anew",
+        )
+
+
+class StoreTooNew(StoreError):
+    """A store that a newer Hakiri made, in a form that this one does not know."""
+
+    code = "store.too_new"
+    exit_code = ExitCode.USAGE
+
+    def __init__(self, path: str, version: int, known: int) -> None:
+        self.path, self.version, self.known = path, version, known
+        super().__init__(
+            f"the store has version {version}, says `{path}`, and this Hakiri knows versions up to {known}",
+            hint="upgrade with `pip install --upgrade hakiri`",
+        )
+
+
 class BadMoment(StoreError):
     """A text that does not say at which moment the store is meant."""
 

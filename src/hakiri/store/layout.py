@@ -65,6 +65,10 @@ class StoreLayout:
         return self.views / f"{_checked(table)}.sql"
 
     @property
+    def config_file(self) -> Path:
+        return self.root / "config.toml"
+
+    @property
     def duck_db(self) -> Path:
         return self.root / "duck.db"
 

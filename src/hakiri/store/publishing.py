@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace as changed
+from pathlib import Path
 
 from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.schemas import SchemaChange, TableSchema
 from hakiri.core.canonical import canonical_json
 from hakiri.core.ids import SnapshotId, TableName
-from hakiri.store.duck_file import ViewText, alter_duck_file, make_duck_file
+from hakiri.store.config_file import StoreConfig, compaction_of, config_of, read_config, refuse_newer
+from hakiri.store.duck_file import ViewText, alter_duck_file, make_duck_file, views_not_made
+from hakiri.store.errors import ViewNotMade
 from hakiri.store.files import Files, LocalFiles, make_folders, replace
+from hakiri.store.known_tables import known_tables
 from hakiri.store.layout import StoreLayout
 from hakiri.store.schemas import keyed_text, schema_from
 from hakiri.store.state import LandedChunks, table_state
@@ -22,7 +27,10 @@ from hakiri.store.views import TableState, header, quarantine_name, view_sql
 
 
 class Publisher:
-    """Keeps `views/`, `duck.db` and the schema files in step with the catalog. For any number of threads."""
+    """Keeps all that is derived in step with the catalog. For any number of threads.
+
+    That is `views/`, `duck.db`, the schema files and `config.toml`.
+    """
 
     def __init__(self, layout: StoreLayout, catalog: Catalog, files: Files | None = None) -> None:
         self._layout = layout
@@ -36,7 +44,7 @@ class Publisher:
 
         Costs little for a table that did not change, unless all is to be written anew. Two publishers, of
         whatever process, leave the newer state; a crash at any point leaves files that the next call mends.
-        Raises ViewNotMade.
+        Raises ViewNotMade, and StoreTooNew or UnreadableConfig for a store that is not to be written.
         """
         due = [table for table in dict.fromkeys(tables) if is_anew or self._is_due(table)]
         if not due:
@@ -45,6 +53,36 @@ class Publisher:
         # States are read under the lock, so that nobody writes an older one after a newer.
         with self._files.lock(self._layout.publish_lock):
             self._write(self._states(table for table in due if is_anew or self._is_due(table)))
+
+    def publish_anew(self, tables: Iterable[TableName] | None = None) -> tuple[ViewNotMade, ...]:
+        """Write all that is derived, whatever is there: of these tables, or of all; `duck.db` as a whole.
+
+        Views that cannot be made, since a file of theirs is damaged, are left as they are and returned.
+        Raises StoreTooNew.
+        """
+        make_folders(self._files, self._layout.views)
+        with self._files.lock(self._layout.publish_lock):
+            refuse_newer(self._layout, self._files)
+            every = known_tables(self._catalog)
+            chosen = set(every if tables is None else tables)
+            states = self._states(every)
+            if not states:
+                return ()
+            for state in states:
+                if state.table in chosen:
+                    self._write_schema(TableName(state.table))
+            config = config_of(self._layout, self._catalog, every)
+            if config is not None:
+                self._put_config(config)
+            texts = [view_text(state) for state in states]
+            broken = views_not_made(texts)
+            whole = [text for text in texts if text.table not in broken]
+            if not broken or not alter_duck_file(self._layout, self._files, whole):
+                make_duck_file(self._layout, self._files, whole)
+            for text in whole:
+                if text.table in chosen:
+                    replace(self._files, self._layout.view_file(text.table), text.sql.encode())
+        return tuple(broken.values())
 
     def _is_due(self, table: TableName) -> bool:
         """Whether the view on the disk shows another state than the catalog has, or there is none."""
@@ -80,13 +118,14 @@ class Publisher:
     def _write(self, states: list[TableState]) -> None:
         if not states:
             return
+        self._write_config(states)
         for state in states:
             self._write_schema(TableName(state.table))
-        texts = [_view_text(state) for state in states]
+        texts = [view_text(state) for state in states]
         if not alter_duck_file(self._layout, self._files, texts):
             known = {text.table for text in texts}
             others = [table for table in self._published() if table not in known]
-            texts += [_view_text(state) for state in self._states(others)]
+            texts += [view_text(state) for state in self._states(others)]
             make_duck_file(self._layout, self._files, texts)
         for text in texts:
             replace(self._files, self._layout.view_file(text.table), text.sql.encode())
@@ -95,21 +134,52 @@ class Publisher:
         names = self._files.names(self._layout.views)
         return [TableName(name.removesuffix(".sql")) for name in names if name.endswith(".sql")]
 
-    def _write_schema(self, table: TableName) -> None:
-        log, current = self._catalog.schemas.log(table), self._catalog.schemas.current(table)
-        if current is None:
+    def _write_config(self, states: list[TableState]) -> None:
+        """Bring it up to date for these tables; a store that is older than the file gets one."""
+        known = read_config(self._layout, self._files)
+        if known is None:
+            made = config_of(self._layout, self._catalog, known_tables(self._catalog))
+            if made is not None:
+                self._put_config(made)
             return
-        log = tuple(change for change in log if change.version <= current.version)
-        history = "".join(f"{canonical_json(_step(change))}\n" for change in log)
-        for path, text in (
-            (self._layout.schema_history(table), history),
-            (self._layout.schema_file(table), f"{keyed_text(current.arrow_schema, current.primary_key)}\n"),
-        ):
-            if self._files.read(path) != text.encode():
-                replace(self._files, path, text.encode())
+        tables = dict(known.tables)
+        for state in states:
+            before = tables.pop(state.table, None)
+            if before is not None and before.snapshot == state.snapshot:
+                tables[state.table] = before
+            elif state.snapshot is not None:
+                now = compaction_of(self._catalog, TableName(state.table))
+                tables |= {} if now is None else {state.table: now}
+        since = min(known.created_at, *(state.since for state in states))
+        self._put_config(changed(known, project=self._layout.root.name, created_at=since, tables=tables))
+
+    def _put_config(self, config: StoreConfig) -> None:
+        data = config.text().encode()
+        if self._files.read(self._layout.config_file) != data:
+            replace(self._files, self._layout.config_file, data)
+
+    def _write_schema(self, table: TableName) -> None:
+        for path, data in schema_files(self._layout, self._catalog, table).items():
+            if self._files.read(path) != data:
+                replace(self._files, path, data)
 
 
-def _view_text(state: TableState) -> ViewText:
+def schema_files(layout: StoreLayout, catalog: Catalog, table: TableName) -> dict[Path, bytes]:
+    """What `schema-history.jsonl` and `schema.json` of a table are to hold, by their paths."""
+    log, current = catalog.schemas.log(table), catalog.schemas.current(table)
+    if current is None:
+        return {}
+    known = (change for change in log if change.version <= current.version)
+    history = "".join(f"{canonical_json(_step(change))}\n" for change in known)
+    schema = keyed_text(current.arrow_schema, current.primary_key)
+    return {
+        layout.schema_history(table): history.encode(),
+        layout.schema_file(table): f"{schema}\n".encode(),
+    }
+
+
+def view_text(state: TableState) -> ViewText:
+    """What makes the views of a table that is in this state."""
     dropped = () if state.quarantine else (quarantine_name(state.table),)
     return ViewText(table=state.table, sql=view_sql(state), dropped=dropped)
 

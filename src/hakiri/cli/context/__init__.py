@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hakiri.cli.context.check import check
 from hakiri.cli.context.compact import compact
 from hakiri.cli.context.gc import gc
 from hakiri.cli.context.rebuild import rebuild_catalog
@@ -9,8 +10,8 @@ from hakiri.cli.context.restore import restore
 from hakiri.cli.frame import examples, group_door
 
 cli = group_door(
-    "Compact and restore the tables of the store, and collect its garbage.",
-    epilog=examples("hakiri context compact", "hakiri context gc --dry-run"),
+    "Compact, restore and check the tables of the store, and collect its garbage.",
+    epilog=examples("hakiri context compact", "hakiri context check", "hakiri context gc --dry-run"),
 )
 
 cli.command(
@@ -21,6 +22,10 @@ cli.command(
     "rebuild-catalog",
     epilog=examples("hakiri context rebuild-catalog --dry-run", "hakiri context rebuild-catalog --yes"),
 )(rebuild_catalog)
+cli.command(
+    "check",
+    epilog=examples("hakiri context check", "hakiri context check --quick", "hakiri context check --repair"),
+)(check)
 cli.command("gc", epilog=examples("hakiri context gc --dry-run", "hakiri context gc"))(gc)
 cli.command(
     "restore",

@@ -98,10 +98,9 @@ def query(
 
 def open_session(place: StorePlace, when: str | None = None) -> Session:
     """A connection to the newest state of the store, or to that of an earlier moment."""
-    from hakiri.store.query.connecting import StoreState
     from hakiri.store.query.session import Session
 
-    state = StoreState(layout=place.layout) if when is None else _past(place, when)
+    state = _newest(place) if when is None else _past(place, when)
 
     def make_tables(connection: Any) -> None:
         from hakiri.store.query.system_tables import make_system_tables
@@ -125,6 +124,27 @@ def _past(place: StorePlace, when: str) -> StoreState:
         found = store_at(place.layout, catalog, at)
     texts = tuple(view_sql(state) for state in found.states)
     return StoreState(layout=place.layout, texts=texts, at=at, refused=found.refused)
+
+
+def _newest(place: StorePlace) -> StoreState:
+    """What was published last; of a store that was moved since, views that read it where it is now."""
+    from hakiri.store.query.connecting import StoreState
+    from hakiri.store.query.moving import moved_from
+
+    state = StoreState(layout=place.layout)
+    before = moved_from(place.layout)
+    if before is None:
+        return state
+    from hakiri.store.query.moving import views_here
+
+    with place.catalog() as catalog:
+        if catalog is None:
+            return state
+        place.app.console.warn(
+            f"the store was moved here from `{before}`, where its views still read; this answer is from here",
+            hint="run `hakiri schema regen-view` once, so that other readers find it here too",
+        )
+        return StoreState(layout=place.layout, texts=views_here(place.layout, catalog))
 
 
 def _wish(app: App, *, as_json: bool, as_csv: bool, parquet: str | None, all_rows: bool) -> Wish:

@@ -49,17 +49,15 @@ def store_place(app: App) -> StorePlace:
 
     Pipelines are not looked at: what they brought can be read also while somebody edits them, and checking
     them takes longer than most questions. Raises NoProject and ManifestInvalid if the project itself cannot
-    be read.
+    be read, StoreTooNew and UnreadableConfig if the store is not to be used.
     """
+    from hakiri.store.config_file import read_config
     from hakiri.store.layout import StoreLayout
 
     project, settings = _own_words(app) or _whole_manifest(app)
-    return StorePlace(
-        app=app,
-        project=project,
-        settings=settings,
-        layout=StoreLayout(app.project_dir / settings.context.path / project),
-    )
+    layout = StoreLayout(app.project_dir / settings.context.path / project)
+    read_config(layout)
+    return StorePlace(app=app, project=project, settings=settings, layout=layout)
 
 
 def _own_words(app: App) -> tuple[str, Settings] | None:

@@ -8,7 +8,14 @@ from types import MappingProxyType
 from hakiri.cli.reports.catalog import CatalogCheckReport, CatalogMigrateReport, CatalogStatusReport
 from hakiri.cli.reports.compile import CompileReport
 from hakiri.cli.reports.config import ConfigReport
-from hakiri.cli.reports.context import CompactReport, GcReport, RebuildReport, RestoreReport
+from hakiri.cli.reports.context import (
+    CompactReport,
+    ContextCheckReport,
+    GcReport,
+    RebuildReport,
+    RegenViewReport,
+    RestoreReport,
+)
 from hakiri.cli.reports.engine import DoctorReport, EngineStatusReport
 from hakiri.cli.reports.evolution import (
     SchemaAcceptReport,
@@ -58,6 +65,7 @@ REPORTS: Mapping[str, type] = MappingProxyType(
         "compile": CompileReport,
         "config": ConfigReport,
         "config-get": ConfigReport,
+        "context-check": ContextCheckReport,
         "context-compact": CompactReport,
         "context-gc": GcReport,
         "context-rebuild-catalog": RebuildReport,
@@ -89,6 +97,7 @@ REPORTS: Mapping[str, type] = MappingProxyType(
         "schema-log": SchemaLogReport,
         "schema-migrate": SchemaMigrateReport,
         "schema-reconcile": SchemaReconcileReport,
+        "schema-regen-view": RegenViewReport,
         "singer": SingerReport,
         "skip": DecisionReport,
         "source-check": SourceCheckReport,
@@ -112,6 +121,7 @@ __all__ = [
     "CompactReport",
     "CompileReport",
     "ConfigReport",
+    "ContextCheckReport",
     "CursorChangeReport",
     "CursorGetReport",
     "DecisionReport",
@@ -128,6 +138,7 @@ __all__ = [
     "PlanReport",
     "PreviewReport",
     "RebuildReport",
+    "RegenViewReport",
     "RestoreReport",
     "RewindReport",
     "RunReport",

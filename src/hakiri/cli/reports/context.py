@@ -144,3 +144,48 @@ class RestoreReport:
     tables: tuple[RestoredTable, ...]
     not_there: tuple[str, ...]
     withdrawn: tuple[WithdrawnPart, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingRow:
+    """Something that is not as it should be, and what to do next. `path` is below the store.
+
+    `severity` is `damage` if what was written is hurt, `drift` if what is derived is out of step, and
+    `litter` if nobody needs it; that has `bytes` and an age.
+    """
+
+    kind: str
+    severity: str
+    table: str | None
+    path: str
+    found: str
+    next: str
+    bytes: int | None
+    age_seconds: float | None
+    is_mended: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextCheckReport:
+    """Whether the store is whole. `findings` has the worst first; those that were mended count no more."""
+
+    is_whole: bool
+    is_quick: bool
+    tables: tuple[str, ...]
+    files: int
+    bytes: int
+    seconds: float
+    findings: tuple[FindingRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegenViewReport:
+    """What was out of step with the catalog and is written anew, or would be with `--check`.
+
+    `not_made` are tables whose views cannot be made, since a file of theirs is damaged.
+    """
+
+    is_check: bool
+    tables: tuple[str, ...]
+    changed: tuple[str, ...]
+    not_made: tuple[str, ...]
