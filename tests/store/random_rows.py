@@ -10,7 +10,19 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 NAMES = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=8)
-ODD_FLOATS = (float("nan"), float("inf"), float("-inf"), 0.0, -0.0, 1.0, 2.0**53, -(2.0**53), 0.1, 5e-324)
+ODD_FLOATS = (
+    float("nan"),
+    -float("nan"),
+    float("inf"),
+    float("-inf"),
+    0.0,
+    -0.0,
+    1.0,
+    2.0**53,
+    -(2.0**53),
+    0.1,
+    5e-324,
+)
 _YEARS = (datetime.fromisoformat("0001-01-02"), datetime.fromisoformat("9999-12-30"))
 
 
@@ -30,7 +42,7 @@ LEAVES: dict[pa.DataType, st.SearchStrategy[Any]] = {
     pa.int16(): _whole(16),
     pa.int32(): _whole(32),
     pa.int64(): _whole(64),
-    pa.float32(): st.floats(width=32) | st.sampled_from(ODD_FLOATS[:6]),
+    pa.float32(): st.floats(width=32) | st.sampled_from(ODD_FLOATS[:7]),
     pa.float64(): st.floats() | st.sampled_from(ODD_FLOATS) | st.integers(-1000, 1000).map(float),
     pa.string(): st.text(st.characters(exclude_categories=("Cs",)), max_size=12),
     pa.binary(): st.binary(max_size=12),

@@ -289,7 +289,7 @@ def test_a_view_behind_the_schema_of_the_catalog_is_drift(own: Workshop) -> None
         ('SELECT "id", "name"', 'SELECT "name", "id"', Kind.VIEW_EDITED),
         ("sha256:", "sha256:0", Kind.VIEW_BEHIND),
         ("(rev 2)", "(rev 1)", Kind.VIEW_BEHIND),
-        ("form 2", "form 1", Kind.VIEW_BEHIND),
+        ("form 3", "form 2", Kind.VIEW_BEHIND),
     ],
 )
 def test_a_view_that_says_something_else_than_the_catalog_is_drift(

@@ -40,7 +40,7 @@ def types_of(workshop: Workshop, view: str = "orders") -> dict[str, str]:
 
 
 GOLDEN = """\
--- views/orders.sql: made by Hakiri from its catalog, form 2; written anew at every commit
+-- views/orders.sql: made by Hakiri from its catalog, form 3; written anew at every commit
 -- Catalog schema fingerprint: {fingerprint} (rev 2)
 -- Committed chunks: rev 12 since 2026-05-11T08:00:00.123456+00:00, below "/data/it's"
 -- Snapshot: none

@@ -146,7 +146,9 @@ def _text(value: str, old: Node, *, depth: int) -> str:
         return f"strftime(DATE '1970-01-01' + CAST({value} AS TIME), '%H:%M:%S.%f')"
     if pa.types.is_nested(kind):
         return f"CAST(to_json({_converted(value, old, _for_json(old), depth=depth)}) AS VARCHAR)"
-    return f"CAST({value} AS VARCHAR)"
+    text = f"CAST({value} AS VARCHAR)"
+    # DuckDB tells a NaN with a sign from one without; the writer does not.
+    return f"CASE WHEN isnan({value}) THEN 'nan' ELSE {text} END" if pa.types.is_floating(kind) else text
 
 
 def _for_json(node: Node) -> Node:

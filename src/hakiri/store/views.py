@@ -17,7 +17,7 @@ from hakiri.store.names import literal, quoted
 from hakiri.store.rows import OP, POSITION, QUARANTINE_FIELDS, SEQ, Op
 from hakiri.store.schemas import fingerprint
 
-FORM = 2  # a view of an older form is written anew
+FORM = 3  # a view of an older form is written anew
 SNAPSHOT_LINE = "-- Snapshot: "
 
 
@@ -106,7 +106,8 @@ def _table_view(state: TableState) -> str:
         return f"{create}SELECT\n{columns}\nWHERE false;\n"
     if not state.primary_key:
         return create + _every_row(names, recent, folded, state.excluded)
-    return create + _newest_rows(names, recent, folded, state.primary_key)
+    keys = _parts(versions, tuple(node for node in new if node.name in state.primary_key), state.files)
+    return create + _newest_rows(names, recent, keys, folded, state.primary_key)
 
 
 def _parts(
@@ -127,8 +128,11 @@ def _every_row(names: str, recent: str, folded: str, excluded: tuple[int, ...]) 
     return f"WITH all_rows AS (\n{rows}\n)\nSELECT {names}\nFROM all_rows;\n"
 
 
-def _newest_rows(names: str, recent: str, folded: str, primary_key: tuple[str, ...]) -> str:
-    """One row a key. The snapshot has each key once, and what is not in it yet is newer than all of it."""
+def _newest_rows(names: str, recent: str, keys: str, folded: str, primary_key: tuple[str, ...]) -> str:
+    """One row a key. The snapshot has each key once, and what is not in it yet is newer than all of it.
+
+    The keys are read apart from the rows: DuckDB keeps what is used twice, with columns that nobody asks for.
+    """
     if not recent:
         return f"SELECT {names}\nFROM (\n{folded}\n);\n"
     key = ", ".join(quoted(name) for name in primary_key)
@@ -140,16 +144,16 @@ def _newest_rows(names: str, recent: str, folded: str, primary_key: tuple[str, .
             f"SELECT {names}\nFROM all_rows\nQUALIFY {newest}\n  AND {is_there};\n"
         )
     same = " AND ".join(
-        f"recent.{quoted(name)} IS NOT DISTINCT FROM folded.{quoted(name)}" for name in primary_key
+        f"again.{quoted(name)} IS NOT DISTINCT FROM folded.{quoted(name)}" for name in primary_key
     )
     lines = (
         f"WITH folded AS (\n{folded}\n),",
-        f"recent AS (\n  FROM (\n{recent}\n  )\n  QUALIFY {newest}\n)",
+        f"again AS (\n  FROM (\n{keys}\n  )\n  SELECT DISTINCT {key}\n)",
         f"SELECT {names}",
-        f"FROM folded ANTI JOIN recent ON {same}",
+        f"FROM folded ANTI JOIN again ON {same}",
         "UNION ALL",
         f"SELECT {names}",
-        "FROM recent",
+        f"FROM (\n  FROM (\n{recent}\n  )\n  QUALIFY {newest}\n)",
         f"WHERE {is_there};",
     )
     return "".join(f"{line}\n" for line in lines)
