@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from tests.store.workshop import Workshop, open_workshop
 
 import hakiri
 from hakiri.manifest.errors import NoProject
+from hakiri.store.errors import StoreTooNew
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
 
@@ -60,3 +62,25 @@ def test_a_store_that_is_empty_has_no_tables(project: Path) -> None:
 def test_without_a_project_there_is_no_store(tmp_path: Path) -> None:
     with pytest.raises(NoProject, match=r"no `hakiri.toml`"):
         hakiri.open_store(tmp_path)
+
+
+def test_a_store_that_was_copied_is_read_where_it_lies(project: Path, workshop: Workshop) -> None:
+    workshop.land([{"id": 1, "name": "a"}], SCHEMA, "id")
+    workshop.publish()
+    copy = project.parent / f"{project.name}-copy"
+    shutil.copytree(project, copy)
+    workshop.land([{"id": 1, "name": "later"}], SCHEMA, "id")
+    workshop.publish()
+
+    with hakiri.open_store(copy) as store:
+        assert store.sql("SELECT name FROM orders").fetchall() == [("a",)]
+
+
+def test_a_store_of_a_newer_version_is_refused(project: Path, workshop: Workshop) -> None:
+    workshop.land([{"id": 1, "name": "a"}], SCHEMA, "id")
+    workshop.publish()
+    config = workshop.layout.config_file
+    config.write_text(config.read_text().replace("version = 1", "version = 99"))
+
+    with pytest.raises(StoreTooNew, match="version 99"):
+        hakiri.open_store(project)

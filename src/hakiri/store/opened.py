@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from hakiri.store.places import store_place
 from hakiri.store.query.connecting import StoreState, attach_anew, connect, tables_on
+from hakiri.store.query.moving import newest_state
 
 if TYPE_CHECKING:
     import duckdb
@@ -50,5 +51,7 @@ class OpenStore:
 
 
 def open_store(project: Path | str = ".") -> OpenStore:
-    """The store of the project in this folder. Raises NoProject and ManifestInvalid."""
-    return OpenStore(StoreState(layout=store_place(Path(project), os.environ).layout))
+    """The store of the project in this folder. Raises NoProject, ManifestInvalid and StoreTooNew."""
+    place = store_place(Path(project), os.environ)
+    state, _ = newest_state(place.layout, place.catalog)
+    return OpenStore(state)

@@ -10,6 +10,7 @@ from pathlib import Path
 from hakiri.catalog import Catalog, catalog_place, catalog_url
 from hakiri.core.settings import Settings, resolve_settings
 from hakiri.manifest import load_project
+from hakiri.store.config_file import read_config
 from hakiri.store.layout import StoreLayout
 
 
@@ -38,10 +39,12 @@ class StorePlace:
 
 
 def store_place(folder: Path, env: Mapping[str, str]) -> StorePlace:
-    """The store of the project in this folder. Raises NoProject and ManifestInvalid."""
+    """The store of the project in this folder. Raises NoProject, ManifestInvalid, and StoreTooNew."""
     root = folder.resolve()
     project = load_project(root)
     settings = resolve_settings(
         flags={}, env=env, manifest=project.settings, manifest_places=project.setting_places()
     )
-    return StorePlace(root=root, project=project.name, settings=settings)
+    place = StorePlace(root=root, project=project.name, settings=settings)
+    read_config(place.layout)
+    return place

@@ -39,20 +39,20 @@ class Publisher:
         self._chunks = LandedChunks(catalog)
         self._heads: dict[TableName, tuple[int, int, SnapshotId | None, bytes]] = {}
 
-    def publish(self, tables: Iterable[TableName], *, is_anew: bool = False) -> None:
+    def publish(self, tables: Iterable[TableName]) -> None:
         """Make what the catalog has committed for these tables what readers see.
 
-        Costs little for a table that did not change, unless all is to be written anew. Two publishers, of
-        whatever process, leave the newer state; a crash at any point leaves files that the next call mends.
+        Costs little for a table that did not change. Two publishers, of whatever process, leave the newer
+        state; a crash at any point leaves files that the next call mends.
         Raises ViewNotMade, and StoreTooNew or UnreadableConfig for a store that is not to be written.
         """
-        due = [table for table in dict.fromkeys(tables) if is_anew or self._is_due(table)]
+        due = [table for table in dict.fromkeys(tables) if self._is_due(table)]
         if not due:
             return
         make_folders(self._files, self._layout.views)
         # States are read under the lock, so that nobody writes an older one after a newer.
         with self._files.lock(self._layout.publish_lock):
-            self._write(self._states(table for table in due if is_anew or self._is_due(table)))
+            self._write(self._states(table for table in due if self._is_due(table)))
 
     def publish_anew(self, tables: Iterable[TableName] | None = None) -> tuple[ViewNotMade, ...]:
         """Write all that is derived, whatever is there: of these tables, or of all; `duck.db` as a whole.

@@ -90,7 +90,8 @@ def _rebuilt(desk: Desk, found: Rebuilt) -> str | None:
 
     kept = desk.place.rebuild(found.contents, desk.app.clock.now())
     with desk.place.open() as catalog:
-        Publisher(desk.layout, catalog).publish((table.table for table in found.tables), is_anew=True)
+        for broken in Publisher(desk.layout, catalog).publish_anew():
+            desk.app.console.warn(str(broken), hint=broken.hint)
     return kept
 
 

@@ -127,24 +127,15 @@ def _past(place: StorePlace, when: str) -> StoreState:
 
 
 def _newest(place: StorePlace) -> StoreState:
-    """What was published last; of a store that was moved since, views that read it where it is now."""
-    from hakiri.store.query.connecting import StoreState
-    from hakiri.store.query.moving import moved_from
+    from hakiri.store.query.moving import newest_state
 
-    state = StoreState(layout=place.layout)
-    before = moved_from(place.layout)
-    if before is None:
-        return state
-    from hakiri.store.query.moving import views_here
-
-    with place.catalog() as catalog:
-        if catalog is None:
-            return state
+    state, before = newest_state(place.layout, place.catalog)
+    if before is not None:
         place.app.console.warn(
             f"the store was moved here from `{before}`, where its views still read; this answer is from here",
             hint="run `hakiri schema regen-view` once, so that other readers find it here too",
         )
-        return StoreState(layout=place.layout, texts=views_here(place.layout, catalog))
+    return state
 
 
 def _wish(app: App, *, as_json: bool, as_csv: bool, parquet: str | None, all_rows: bool) -> Wish:

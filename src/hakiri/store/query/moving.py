@@ -6,10 +6,26 @@ import os
 from typing import TYPE_CHECKING
 
 from hakiri.store.layout import StoreLayout
+from hakiri.store.query.connecting import StoreState
 from hakiri.store.view_heads import HEAD_BYTES, root_shown
 
 if TYPE_CHECKING:
     from hakiri.catalog.contract import Catalog
+    from hakiri.store.query.system_tables import OpenCatalog
+
+
+def newest_state(layout: StoreLayout, open_catalog: OpenCatalog) -> tuple[StoreState, str | None]:
+    """What was published last; of a store that was moved since, views that read it where it is now.
+
+    Then the folder is told too from which its own views still read.
+    """
+    state, before = StoreState(layout=layout), moved_from(layout)
+    if before is None:
+        return state, None
+    with open_catalog() as catalog:
+        if catalog is None:
+            return state, None
+        return StoreState(layout=layout, texts=views_here(layout, catalog)), before
 
 
 def moved_from(layout: StoreLayout) -> str | None:
