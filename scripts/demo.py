@@ -86,12 +86,9 @@ def hakiri(*arguments: str) -> None:
 
 def stock_duckdb(file: str) -> None:
     """Read the store as anybody would who has never heard of Hakiri: with DuckDB, and nothing else."""
-    store = ".hakiri/context/demo/duck.db"
-    shown(f"duckdb -readonly {store} < {file}")
-    code = (
-        "import duckdb, sys; duckdb.connect(sys.argv[1], read_only=True).sql(open(sys.argv[2]).read()).show()"
-    )
-    subprocess.run([sys.executable, "-c", code, store, file], cwd=PROJECT, check=True)
+    code = f'import duckdb; duckdb.connect(".hakiri/context/demo/duck.db").sql(open("{file}").read()).show()'
+    shown(f"python -c {shlex.quote(code)}")
+    subprocess.run([sys.executable, "-c", code], cwd=PROJECT, check=True)
 
 
 def written(file: str, text: str) -> None:
