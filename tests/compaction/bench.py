@@ -48,6 +48,7 @@ class Bench:
         reached: Callable[[Step], None] = unwatched,
         run_tasks: RunTasks = run_here,
         by_copy: bool = False,
+        publish: Callable[[TableName], None] | None = None,
     ) -> Compactor:
         return Compactor(
             catalog=self.workshop.catalog,
@@ -55,7 +56,7 @@ class Bench:
             clock=self.clock,
             node=NODE,
             run_tasks=run_tasks,
-            publish=self.workshop.publish,
+            publish=publish or self.workshop.publish,
             reached=reached,
             bytes_a_range=bytes_a_range,
             by_copy=by_copy,
