@@ -18,6 +18,7 @@ from hakiri.compaction.steps import Step, unwatched
 from hakiri.compaction.tasks import Report, RunTasks, Task
 from hakiri.core.clock import FixedClock
 from hakiri.core.ids import RunId, TableName
+from hakiri.store.files import LocalFiles
 from hakiri.store.snapshots import SnapshotManifest
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
@@ -57,6 +58,7 @@ class Bench:
             node=NODE,
             run_tasks=run_tasks,
             publish=publish or self.workshop.publish,
+            files=self.workshop.files or LocalFiles(),
             reached=reached,
             bytes_a_range=bytes_a_range,
             by_copy=by_copy,

@@ -1,0 +1,202 @@
+"""One cell of the matrix: a worker is interrupted at one point by another, who does all of its work there.
+
+A worker who is interrupted once, at every point in turn, and whoever may interrupt interrupted in turn by the
+other, are all ways in which one of two can come in between the steps of the other. The table must end as if
+one had come after the other, or with one of them refused and only the other done.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+from tests.compaction.matrix.hands import KEPT, Hand, open_hand, predicate
+from tests.compaction.matrix.judge import Reader, Seen, leaked, of
+from tests.compaction.matrix.operations import BEFORE, Compact, Operation, Rewind
+from tests.compaction.matrix.points import Points
+from tests.compaction.matrix.tables import Naive
+from tests.store.workshop import NODE, ORDERS, PIPELINE, T0, TTL
+from tests.support.grounds import Ground, SqliteGround
+
+from hakiri.catalog.contract.chunks import NewChunk
+from hakiri.catalog.contract.schemas import SchemaStep
+from hakiri.compaction.recipes import TableLayout
+from hakiri.core.cursors import CursorKind
+from hakiri.core.errors import HakiriError
+from hakiri.store.layout import StoreLayout
+from hakiri.store.schemas import schema_text
+
+SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
+# By now what the first compaction replaced may go.
+NOW = T0 + KEPT
+_FAR = timedelta(days=3650)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A table with a snapshot, chunks that are not folded yet, an attempt that lost, and files that are due.
+
+    `put_back` makes all of it as it was prepared.
+    """
+
+    ground: Ground
+    layout: StoreLayout
+    has_key: bool
+    put_back: Callable[[], None]
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return ("id",) if self.has_key else ()
+
+    @property
+    def naive(self) -> Naive:
+        return Naive(self.has_key, tuple(BEFORE.items()))
+
+    @contextmanager
+    def hand(self, number: int, points: Points | None = None, now: datetime = NOW) -> Iterator[Hand]:
+        with open_hand(self.ground, self.layout, number, now, points) as hand:
+            yield hand
+
+    def prepare(self) -> None:
+        with self.hand(0, now=T0) as hand:
+            catalog = hand.workshop.catalog
+            catalog.pipelines.declare(PIPELINE, CursorKind.MONOTONIC, T0)
+            step = SchemaStep(
+                table=ORDERS,
+                based_on=0,
+                change_kind="create",
+                after=schema_text(SCHEMA),
+                primary_key=self.key,
+            )
+            catalog.schemas.record(step, PIPELINE, T0)
+            for number, name in enumerate(BEFORE):
+                chunk = NewChunk(table=ORDERS, predicate=predicate(name))
+                catalog.chunks.plan(PIPELINE, f"plan-{number}", [chunk], T0)
+                if number == len(BEFORE) // 2:
+                    Compact().run(hand)
+                    self._lose(hand)
+                hand.land(PIPELINE, BEFORE)
+
+    def _lose(self, hand: Hand) -> None:
+        """An attempt that wrote rows and was beaten."""
+        workshop, catalog, run = hand.workshop, hand.workshop.catalog, hand.new_run()
+        catalog.runs.start(run, PIPELINE, NODE, T0, ttl=TTL)
+        attempt = catalog.queue.claim(PIPELINE, run, NODE, T0, ttl=TTL)
+        assert attempt is not None
+        workshop.write(attempt, [{"id": 99, "name": "lost"}], SCHEMA, *self.key)
+        catalog.queue.give_back(attempt, T0)
+
+
+def prepared_stage(folder: Path, *, has_key: bool) -> Stage:
+    """A stage below the folder, with its catalog in SQLite."""
+    root = folder / "store"
+    root.mkdir()
+    ground, layout = SqliteGround(root / "meta.sqlite"), StoreLayout(root)
+    ground.migrate()
+    Stage(ground, layout, has_key, lambda: None).prepare()
+    return Stage(ground, layout, has_key, template(root))
+
+
+def template(root: Path) -> Callable[[], None]:
+    """What puts a folder back as it is now."""
+    kept = root.with_name(f"{root.name}-kept")
+    shutil.copytree(root, kept)
+
+    def put_back() -> None:
+        shutil.rmtree(root)
+        shutil.copytree(kept, root)
+
+    return put_back
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """`first` interrupted by `second` at a point; a point behind its last one is one after the other."""
+
+    stage: Stage
+    first: Operation
+    second: Operation
+
+    def points(self) -> list[str]:
+        """The points that the first comes to when nobody interrupts it."""
+        self.stage.put_back()
+        points = Points()
+        with self.stage.hand(1, points) as hand:
+            self.first.run(hand)
+        return points.names
+
+    def play(self, at: int, now: Reader, before: Reader) -> None:
+        """Raises AssertionError where a reader sees what it may not see, or something is left behind."""
+        stage = self.stage
+        stage.put_back()
+        before.open(stage.layout)
+        table = stage.naive
+        was_refused = {"first": False, "second": False}
+
+        def interrupt() -> None:
+            with stage.hand(2) as hand:
+                was_refused["second"] = not _is_done(self.second, hand)
+            now.open(stage.layout)
+            seen = now.seen()
+            assert seen in self._meanwhile(table, was_refused), f"while the first waits: {seen}"
+
+        points = Points(at, interrupt)
+        with stage.hand(1, points) as hand:
+            was_refused["first"] = not _is_done(self.first, hand)
+        if at >= len(points.names):
+            interrupt()
+        self._judge(table, was_refused, now, before)
+
+    def _judge(self, table: Naive, was_refused: dict[str, bool], now: Reader, before: Reader) -> None:
+        stage = self.stage
+        allowed = self._orders(table, was_refused)
+        now.open(stage.layout)
+        seen = now.seen()
+        assert seen in allowed, f"in the end: {seen}"
+        if not (self.first.passes_time or self.second.passes_time):
+            assert before.seen() == of(table), "a reader who came before reads something else now"
+        with stage.hand(3, now=NOW + 3 * KEPT) as hand:
+            hand.bench.compact(TableLayout(retain=KEPT))
+            now.open(stage.layout)
+            assert now.seen() == seen, "after another compaction"
+            assert leaked(stage.layout, hand.workshop.catalog, NOW + _FAR) == set()
+            hand.clock.advance(KEPT)
+            hand.collector.collect(KEPT, tables=(ORDERS,))
+            now.open(stage.layout)
+            assert now.seen() == seen, "after another collection"
+        now.close()
+        before.close()
+
+    def _meanwhile(self, table: Naive, was_refused: dict[str, bool]) -> list[Seen]:
+        """What a reader may see when the second has ended: all of it, and all or nothing of the first."""
+        allowed = self._orders(table, was_refused)
+        allowed.append(of(table if was_refused["second"] else self.second.on(table, "second")))
+        if isinstance(self.first, Rewind) and isinstance(self.second, Rewind):
+            allowed.append(of(table))  # the second finds that the first is about it
+        return allowed
+
+    def _orders(self, table: Naive, was_refused: dict[str, bool]) -> list[Seen]:
+        done = [
+            (operation, by)
+            for operation, by in ((self.first, "first"), (self.second, "second"))
+            if not was_refused[by]
+        ]
+        results = []
+        for order in (done, done[::-1]):
+            after = table
+            for operation, by in order:
+                after = operation.on(after, by)
+            results.append(of(after))
+        return results
+
+
+def _is_done(operation: Operation, hand: Hand) -> bool:
+    with suppress(HakiriError):
+        operation.run(hand)
+        return True
+    return False
