@@ -122,7 +122,7 @@ class Collector:
         for folder in {self._remove_empty(folder) for folder in deepest_first}:
             if folder.is_dir():
                 self.files.sync_folder(folder)
-        # When that is durable: whoever dies in between finds them named, and gone; no file comes back unnamed.
+        # When that is durable: whoever dies in between finds them named, and gone; none comes back unnamed.
         self.catalog.garbage.forget([*(file.path for file in files), *in_use], now)
 
     def _remove_empty(self, folder: Path) -> Path:

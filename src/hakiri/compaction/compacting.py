@@ -142,7 +142,7 @@ class Compactor:
             staging.clean(indexes)
             if self._is_unknown(snapshot):
                 staging.remove(indexes)
-            if isinstance(error, Exception) and self._is_moved(table, selection):
+            if isinstance(error, Exception) and (self._is_moved(table, selection) or self._is_given_up(run)):
                 raise TableMoved(table) from error  # its files may be gone by now
             raise
         staging.clean(indexes)
