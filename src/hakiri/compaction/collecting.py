@@ -55,7 +55,7 @@ class Collector:
         """
         now = self.clock.now()
         named = list(self._named(until=now))
-        behind = self._behind({file.table for file in named})
+        behind = self._behind({*tables, *(file.table for file in named)})
         if behind and not is_rehearsal:
             Publisher(self.layout, self.catalog, self.files).publish(behind)
             again = [replace(file, keep_until=now + keep) for file in named if file.table in behind]
