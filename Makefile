@@ -47,7 +47,7 @@ test-fast: $(STAMP)  ## Only the fast tests
 
 nightly: $(STAMP)  ## Crashes, ten times as many, every step of a run and of compactions, and a year of pulls
 	@HAKIRI_CRASH_TRIES=20000 $(BIN)/pytest -q tests/pipelines/crashes tests/pipelines/crashes/nightly_steps.py
-	@HAKIRI_MATRIX_EVERY=1 HAKIRI_YEAR_PULLS=35000 $(BIN)/pytest -q --timeout=1800 tests/compaction/matrix tests/compaction/test_year.py
+	@HAKIRI_MATRIX_EVERY=1 HAKIRI_YEAR_PULLS=35000 $(BIN)/pytest -q --timeout=1800 tests/compaction/matrix tests/compaction/test_power.py tests/compaction/test_year.py
 
 bench: $(STAMP)  ## Measure, and print ratios taken in this one run
 	@$(BIN)/python -m bench

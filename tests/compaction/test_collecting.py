@@ -6,14 +6,15 @@ from datetime import timedelta
 
 import pytest
 from tests.compaction.bench import SCHEMA, Bench
-from tests.store.workshop import ORDERS
+from tests.store.workshop import NODE, ORDERS
 
 from hakiri.catalog.contract.runs import RunOutcome, RunStatus
 from hakiri.compaction.collecting import Collected, Collector
 from hakiri.compaction.errors import TableMoved
 from hakiri.compaction.recipes import TableLayout
-from hakiri.compaction.runs import CompactionRun
+from hakiri.compaction.runs import CompactionRun, queue_of
 from hakiri.compaction.steps import Step
+from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import RunId, TableName
 from hakiri.store.files import LocalFiles
 
@@ -70,4 +71,28 @@ def test_a_compaction_that_others_took_for_dead_does_not_commit_files_that_may_b
         work.work(run)
 
     assert catalog.snapshots.current(ORDERS) is None
+    assert bench.rows() == [(1, "a")]
+
+
+@pytest.mark.spec("HC-042")
+def test_a_staging_folder_in_which_nothing_was_written_yet_goes_when_its_run_is_over(bench: Bench) -> None:
+    bench.land([{"id": 1, "name": "a"}], SCHEMA, "id")
+    catalog, now, run = (
+        bench.workshop.catalog,
+        bench.clock.now(),
+        RunId("0196be00-0000-7000-9000-0000deadbeef"),
+    )
+    catalog.pipelines.declare(queue_of(ORDERS), CursorKind.MONOTONIC, now)
+    catalog.runs.start(run, queue_of(ORDERS), NODE, now, ttl=KEPT)
+    staging = bench.workshop.layout.staging_folder(ORDERS, "2026-05-11T08-00-00Z-node-anna-deadbeef")
+    (staging / "_exchange" / "read").mkdir(parents=True)
+
+    collect(bench)
+    assert staging.exists()
+    catalog.runs.end(run, RunOutcome(status=RunStatus.FAILED), now)
+    collect(bench, is_rehearsal=True)
+    assert staging.exists()
+    collect(bench)
+
+    assert not staging.exists()
     assert bench.rows() == [(1, "a")]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.snapshots import DoomedFile
-from hakiri.compaction.strays import stray_files
+from hakiri.compaction.strays import stray_files, stray_folders
 from hakiri.core.clock import Clock
 from hakiri.core.ids import TableName
 from hakiri.store.files import Files
@@ -80,6 +80,9 @@ class Collector:
         ]
         if not is_rehearsal:
             self.catalog.garbage.doom(strays, now)
+            for table in tables:
+                for folder in stray_folders(self.catalog, self.layout, table):
+                    self._remove_empty(folder)
         return Collected(
             deleted=tuple(deleted),
             bytes=size,
