@@ -1,4 +1,4 @@
-"""A process that reads a table through `duck.db` all the while, and remembers everything that is not right."""
+"""A process that reads a table through `duck.db` all the while, and remembers all that is not right."""
 
 from __future__ import annotations
 
