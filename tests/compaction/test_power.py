@@ -6,11 +6,10 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-import duckdb
 import pytest
 from tests.compaction.matrix.cells import NOW, Stage, prepared_stage
 from tests.compaction.matrix.hands import KEPT
-from tests.compaction.matrix.judge import Reader, leaked, of
+from tests.compaction.matrix.judge import Reader, leaked, of, stock_reader
 from tests.compaction.matrix.operations import Append, Collect, Compact, Operation, Widen
 from tests.store.workshop import ORDERS
 from tests.support.power import Power
@@ -31,9 +30,8 @@ def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture(scope="module")
 def reader() -> Iterator[Reader]:
-    # With one thread, which is ours: processes are forked off this one.
-    with duckdb.connect(config={"threads": 1}) as connection:
-        yield Reader(connection)
+    with stock_reader() as reader:
+        yield reader
 
 
 @pytest.mark.spec("HC-009")

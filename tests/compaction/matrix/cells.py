@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -92,14 +92,20 @@ class Stage:
         catalog.queue.give_back(attempt, T0)
 
 
+def prepared(ground: Ground, root: Path, *, has_key: bool) -> Stage:
+    """A stage in an empty folder that is played on once."""
+    ground.migrate()
+    stage = Stage(ground, StoreLayout(root), has_key, lambda: None)
+    stage.prepare()
+    return stage
+
+
 def prepared_stage(folder: Path, *, has_key: bool) -> Stage:
-    """A stage below the folder, with its catalog in SQLite."""
+    """A stage below the folder, with its catalog in SQLite, that is put back for every cell."""
     root = folder / "store"
     root.mkdir()
-    ground, layout = SqliteGround(root / "meta.sqlite"), StoreLayout(root)
-    ground.migrate()
-    Stage(ground, layout, has_key, lambda: None).prepare()
-    return Stage(ground, layout, has_key, template(root))
+    stage = prepared(SqliteGround(root / "meta.sqlite"), root, has_key=has_key)
+    return replace(stage, put_back=template(root))
 
 
 def template(root: Path) -> Callable[[], None]:
@@ -132,28 +138,35 @@ class Cell:
 
     def play(self, at: int, now: Reader, before: Reader) -> None:
         """Raises AssertionError where a reader sees what it may not see, or something is left behind."""
-        stage = self.stage
-        stage.put_back()
-        before.open(stage.layout)
-        table = stage.naive
+        self.stage.put_back()
+        before.open(self.stage.layout)
         was_refused = {"first": False, "second": False}
 
         def interrupt() -> None:
-            with stage.hand(2) as hand:
-                was_refused["second"] = not _is_done(self.second, hand)
-            now.open(stage.layout)
-            seen = now.seen()
-            assert seen in self._meanwhile(table, was_refused), f"while the first waits: {seen}"
+            self.interrupt(was_refused, now)
 
         points = Points(at, interrupt)
-        with stage.hand(1, points) as hand:
-            was_refused["first"] = not _is_done(self.first, hand)
+        was_refused["first"] = not self.is_first_done(points)
         if at >= len(points.names):
             interrupt()
-        self._judge(table, was_refused, now, before)
+        self.judge(was_refused, now, before)
 
-    def _judge(self, table: Naive, was_refused: dict[str, bool], now: Reader, before: Reader) -> None:
-        stage = self.stage
+    def is_first_done(self, points: Points) -> bool:
+        """Do the first; False if it was refused."""
+        with self.stage.hand(1, points) as hand:
+            return _is_done(self.first, hand)
+
+    def interrupt(self, was_refused: dict[str, bool], now: Reader) -> None:
+        """Do all of the second, and look at what readers see then."""
+        with self.stage.hand(2) as hand:
+            was_refused["second"] = not _is_done(self.second, hand)
+        now.open(self.stage.layout)
+        seen = now.seen()
+        assert seen in self._meanwhile(self.stage.naive, was_refused), f"while the first waits: {seen}"
+
+    def judge(self, was_refused: dict[str, bool], now: Reader, before: Reader) -> None:
+        """Look at what is there when both have ended, and at what becomes of it."""
+        stage, table = self.stage, self.stage.naive
         allowed = self._orders(table, was_refused)
         now.open(stage.layout)
         seen = now.seen()

@@ -45,7 +45,8 @@ class Reader:
 
 @contextmanager
 def stock_reader() -> Iterator[Reader]:
-    with duckdb.connect() as connection:
+    # With one thread, which is ours: processes may be forked off this one.
+    with duckdb.connect(config={"threads": 1}) as connection:
         yield Reader(connection)
 
 
