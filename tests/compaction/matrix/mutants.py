@@ -14,6 +14,7 @@ from tests.compaction.matrix.operations import (
     CollectLater,
     Compact,
     Operation,
+    TakeOver,
 )
 
 from hakiri.catalog.sql.database import Transaction, sure
@@ -34,8 +35,9 @@ class Mutant:
 
 
 def _unlooked(patch: pytest.MonkeyPatch) -> None:
-    """A compaction commits, whatever snapshot the table has by now."""
+    """A compaction commits, whatever snapshot the table has by now, and whoever took its claim."""
     patch.setattr(Compactor, "_is_moved", lambda *_: False)
+    patch.setattr(Compactor, "_is_given_up", lambda *_: False)
 
 
 def _not_guarded(patch: pytest.MonkeyPatch) -> None:
@@ -96,8 +98,8 @@ def _committed_by_the_dead(patch: pytest.MonkeyPatch) -> None:
 
 
 MUTANTS = (
-    Mutant("committed without a look", _unlooked, Compact(), Compact()),
-    Mutant("committed between look and commit", _not_guarded, Compact(), Compact()),
+    Mutant("committed without a look", _unlooked, Compact(), TakeOver()),
+    Mutant("committed between look and commit", _not_guarded, Compact(), TakeOver()),
     Mutant("deleted by listing", _by_listing, Append(), Collect()),
     Mutant("folded beyond open claims", _beyond_claims, Append(), Compact()),
     Mutant("dropped without retention", _not_kept, Compact(), Collect()),

@@ -143,6 +143,17 @@ class Compact(Plain):
         CompactionRun(compactor=compactor, table=ORDERS, laid_out=laid_out).work(hand.new_run())
 
 
+class TakeOver(Compact):
+    """The same by somebody who comes so late that nobody else has a claim on the table any more."""
+
+    name = "late compaction"
+    passes_time = True
+
+    def run(self, hand: Hand) -> None:
+        hand.clock.advance(KEPT)
+        super().run(hand)
+
+
 class Collect(Plain):
     """What is due goes, and what was left behind is named."""
 
@@ -188,6 +199,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Rewind(RECENT),
     Widen(),
     Compact(),
+    TakeOver(),
     Collect(),
     CollectLater(),
     Bury(),

@@ -16,6 +16,7 @@ from tests.compaction.matrix.operations import (
     Compact,
     Operation,
     Rewind,
+    TakeOver,
     Widen,
 )
 from tests.support.grounds import PostgresGround
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.proof
 
 COMMIT = "write SqlSnapshots.commit"
 PLACES = [
-    (Compact(), COMMIT, Compact()),
+    (Compact(), COMMIT, TakeOver()),
     (Compact(), COMMIT, Append()),
     (Compact(), COMMIT, Rewind(FOLDED)),
     (Compact(), COMMIT, Widen()),

@@ -17,6 +17,7 @@ from tests.compaction.matrix.operations import (
     Compact,
     Operation,
     Rewind,
+    TakeOver,
     Widen,
 )
 from tests.compaction.matrix.points import Points
@@ -28,7 +29,7 @@ PLACES = [
     (Compact(), "step inputs selected", Append()),
     (Compact(), "step files written", Compact()),
     (Compact(), "step manifest final", Rewind(FOLDED)),
-    (Compact(), "write SqlSnapshots.commit", Compact()),
+    (Compact(), "write SqlSnapshots.commit", TakeOver()),
     (Compact(), "write SqlSnapshots.commit", Widen()),
     (Compact(), "step snapshot committed", CollectLater()),
     (Compact(), "step data in its place", Bury()),
