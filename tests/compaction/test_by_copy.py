@@ -21,6 +21,9 @@ from hakiri.compaction.runs import CompactionRun
 from hakiri.compaction.steps import Step
 from hakiri.store.files import LocalFiles, Outlet
 
+# Workers of pytest have a thread that only waits; what is forked here never asks it for anything.
+pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+
 KEPT = timedelta(days=1)
 LAYOUT = TableLayout(cluster_by=("name",), retain=KEPT)
 

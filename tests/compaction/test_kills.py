@@ -22,7 +22,11 @@ from hakiri.compaction.steps import Step
 from hakiri.core.ids import RunId
 from hakiri.store.files import LocalFiles
 
-pytestmark = pytest.mark.proof
+# Workers of pytest have a thread that only waits; what is forked here never asks it for anything.
+pytestmark = [
+    pytest.mark.proof,
+    pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
+]
 
 KEPT = timedelta(days=1)
 RUN = RunId("0196be00-0000-7000-9000-00000000dead")

@@ -16,7 +16,11 @@ from tests.support.power import Power
 
 from hakiri.compaction.recipes import TableLayout
 
-pytestmark = pytest.mark.proof
+# Workers of pytest have a thread that only waits; what is forked here never asks it for anything.
+pytestmark = [
+    pytest.mark.proof,
+    pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
+]
 
 # `make nightly` cuts at every step.
 STRIDE = 1 if os.environ.get("HAKIRI_MATRIX_EVERY") == "1" else 4

@@ -28,7 +28,11 @@ from hakiri.core.clock import FixedClock
 from hakiri.core.ids import IndexId, RunId
 from hakiri.store.files import LocalFiles
 
-pytestmark = pytest.mark.proof
+# Workers of pytest have a thread that only waits; what is forked here never asks it for anything.
+pytestmark = [
+    pytest.mark.proof,
+    pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
+]
 
 KILLS = 100
 KEPT = timedelta(hours=6)

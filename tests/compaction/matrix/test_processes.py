@@ -23,7 +23,11 @@ from tests.compaction.matrix.operations import (
 from tests.compaction.matrix.points import Points
 from tests.support.crashes import UNHARMED, ended, forked
 
-pytestmark = pytest.mark.proof
+# Workers of pytest have a thread that only waits; what is forked here never asks it for anything.
+pytestmark = [
+    pytest.mark.proof,
+    pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
+]
 
 PLACES = [
     (Compact(), "step inputs selected", Append()),
