@@ -7,6 +7,7 @@ will ever read is found by listing, but then it is named like everything else, a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -133,9 +134,8 @@ class Collector:
         tables = self.layout.root / "tables"
         while folder.is_relative_to(tables) and folder != tables:
             try:
-                folder.rmdir()
-            except FileNotFoundError:
-                pass  # whoever was here before did that
+                with suppress(FileNotFoundError):  # whoever was here before did that
+                    folder.rmdir()
             except OSError:
                 break  # something else is in it
             folder = folder.parent
