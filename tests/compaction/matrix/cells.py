@@ -141,14 +141,20 @@ class Cell:
         self.stage.put_back()
         before.open(self.stage.layout)
         was_refused = {"first": False, "second": False}
+        found: list[BaseException] = []
 
         def interrupt() -> None:
-            self.interrupt(was_refused, now)
+            try:
+                self.interrupt(was_refused, now)
+            except BaseException as error:  # the first would take it for an error of its own
+                found.append(error)
 
         points = Points(at, interrupt)
         was_refused["first"] = not self.is_first_done(points)
         if at >= len(points.names):
             interrupt()
+        if found:
+            raise found[0]
         self.judge(was_refused, now, before)
 
     def is_first_done(self, points: Points) -> bool:
