@@ -19,6 +19,7 @@ from hakiri.compaction.staging import Staging
 from hakiri.compaction.steps import Reached, Step, unwatched
 from hakiri.compaction.tasks import Recipe, RunTasks
 from hakiri.core.clock import Clock
+from hakiri.core.errors import HakiriError
 from hakiri.core.ids import NodeId, RunId, SnapshotId, TableName
 from hakiri.store.files import Files, LocalFiles
 from hakiri.store.layout import StoreLayout, snapshot_name
@@ -142,7 +143,10 @@ class Compactor:
             staging.clean(indexes)
             if self._is_unknown(snapshot):
                 staging.remove(indexes)
-            if isinstance(error, Exception) and (self._is_moved(table, selection) or self._is_given_up(run)):
+            is_foreign = isinstance(error, Exception) and not isinstance(error, HakiriError)
+            if (is_foreign and self._is_given_up(run)) or (
+                isinstance(error, Exception) and self._is_moved(table, selection)
+            ):
                 raise TableMoved(table) from error  # its files may be gone by now
             raise
         staging.clean(indexes)
