@@ -17,7 +17,7 @@ from pathlib import Path
 import pyarrow as pa
 from tests.compaction.matrix.hands import KEPT, Hand, open_hand, predicate
 from tests.compaction.matrix.judge import Reader, Seen, leaked, of
-from tests.compaction.matrix.operations import BEFORE, Compact, Operation, Rewind
+from tests.compaction.matrix.operations import BEFORE, THEN, Compact, Operation, Restore, Rewind
 from tests.compaction.matrix.points import Points
 from tests.compaction.matrix.tables import Naive
 from tests.store.workshop import NODE, ORDERS, PIPELINE, T0, TTL
@@ -80,6 +80,7 @@ class Stage:
                 if number == len(BEFORE) // 2:
                     Compact().run(hand)
                     self._lose(hand)
+                    hand.clock.advance(2 * (THEN - T0))
                 hand.land(PIPELINE, BEFORE)
 
     def _lose(self, hand: Hand) -> None:
@@ -195,7 +196,8 @@ class Cell:
         """What a reader may see when the second has ended: all of it, and all or nothing of the first."""
         allowed = self._orders(table, was_refused)
         allowed.append(of(table if was_refused["second"] else self.second.on(table, "second")))
-        if isinstance(self.first, Rewind) and isinstance(self.second, Rewind):
+        both = (self.first, self.second)
+        if any(all(isinstance(one, kind) for one in both) for kind in (Rewind, Restore)):
             allowed.append(of(table))  # the second finds that the first is about it
         return allowed
 

@@ -69,7 +69,7 @@ class Hand:
     def land(self, pipeline: PipelineId, read: dict[str, Rows]) -> None:
         """Work on a pipeline until nothing is left to do: each chunk brings what its predicate names."""
         workshop, catalog, now = self.workshop, self.workshop.catalog, self.clock.now()
-        run = self.new_run()
+        workshop.now, run = now, self.new_run()
         catalog.runs.start(run, pipeline, NODE, now, ttl=TTL)
         while attempt := catalog.queue.claim(pipeline, run, NODE, now, ttl=TTL):
             table = catalog.schemas.current(ORDERS)

@@ -5,13 +5,14 @@ A new operation is a class here and a line in `OPERATIONS`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import ClassVar, Protocol
 
 import pyarrow as pa
 from tests.compaction.matrix.hands import KEPT, Hand
 from tests.compaction.matrix.tables import Naive, Rows
-from tests.store.workshop import ORDERS, PIPELINE
+from tests.store.workshop import ORDERS, PIPELINE, T0
 
 from hakiri.catalog.contract.runs import RunOutcome, RunStatus
 from hakiri.catalog.contract.schemas import SchemaStep
@@ -32,6 +33,10 @@ AGAIN: dict[str, Rows] = {
     FOLDED: ({"id": 1, "name": "one, read again"}, {"id": 3, "name": "three, read again"}),
     RECENT: ({"id": 5, "name": "five, read again"},),
 }
+
+
+# Before the chunks landed that are not folded yet.
+THEN = T0 + timedelta(hours=1)
 
 
 class Operation(Protocol):
@@ -154,6 +159,23 @@ class TakeOver(Compact):
         super().run(hand)
 
 
+class Restore(Plain):
+    """The table is again what it was before its last chunks landed."""
+
+    name = "restore"
+
+    def run(self, hand: Hand) -> None:
+        restorer = hand.bench.restorer(
+            bytes_a_range=20_000, reached=lambda step: hand.points.come_to(f"step {step.value}")
+        )
+        plan = restorer.plan(ORDERS, THEN)
+        if not plan.is_nothing:
+            restorer.work(plan, hand.new_run(), TableLayout(cluster_by=("name",), retain=KEPT))
+
+    def on(self, table: Naive, by: str) -> Naive:
+        return replace(table, chunks=tuple(BEFORE.items())[:2])
+
+
 class Collect(Plain):
     """What is due goes, and what was left behind is named."""
 
@@ -200,6 +222,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Widen(),
     Compact(),
     TakeOver(),
+    Restore(),
     Collect(),
     CollectLater(),
     Bury(),
