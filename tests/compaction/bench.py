@@ -18,6 +18,7 @@ from hakiri.compaction.steps import Step, unwatched
 from hakiri.compaction.tasks import Report, RunTasks, Task
 from hakiri.core.clock import FixedClock
 from hakiri.core.ids import RunId, TableName
+from hakiri.store.files import LocalFiles
 from hakiri.store.snapshots import SnapshotManifest
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
@@ -48,6 +49,7 @@ class Bench:
         reached: Callable[[Step], None] = unwatched,
         run_tasks: RunTasks = run_here,
         by_copy: bool = False,
+        publish: Callable[[TableName], None] | None = None,
     ) -> Compactor:
         return Compactor(
             catalog=self.workshop.catalog,
@@ -55,7 +57,8 @@ class Bench:
             clock=self.clock,
             node=NODE,
             run_tasks=run_tasks,
-            publish=self.workshop.publish,
+            publish=publish or self.workshop.publish,
+            files=self.workshop.files or LocalFiles(),
             reached=reached,
             bytes_a_range=bytes_a_range,
             by_copy=by_copy,

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -13,6 +10,8 @@ import pytest
 from tests.compaction.bench import Bench
 from tests.compaction.test_kills import RUN, filled
 from tests.store.workshop import ORDERS, open_workshop
+from tests.support.crashes import UNHARMED, ended, forked
+from tests.support.faults import kill_this_process
 
 from hakiri.catalog.contract.runs import RunOutcome, RunStatus
 from hakiri.compaction.collecting import Collector
@@ -21,6 +20,9 @@ from hakiri.compaction.recipes import TableLayout
 from hakiri.compaction.runs import CompactionRun
 from hakiri.compaction.steps import Step
 from hakiri.store.files import LocalFiles, Outlet
+
+# Workers of pytest have a thread that only waits; what is forked here never asks it for anything.
+pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 
 KEPT = timedelta(days=1)
 LAYOUT = TableLayout(cluster_by=("name",), retain=KEPT)
@@ -74,7 +76,7 @@ def test_a_copy_that_differs_is_refused_and_nothing_is_left_of_it(bench: Bench) 
 def compact_and_die(root: Path, at: Step) -> None:
     def reached(step: Step) -> None:
         if step is at:
-            os.kill(os.getpid(), signal.SIGKILL)
+            kill_this_process()
 
     with open_workshop(root) as workshop:
         compactor = Bench(workshop).compactor(reached=reached, bytes_a_range=2000, by_copy=True)
@@ -92,10 +94,7 @@ def test_folders_without_a_row_in_the_catalog_are_never_read(tmp_path: Path, at:
     root = tmp_path / "store"
     with open_workshop(root) as workshop:
         rows = filled(workshop)
-        child = multiprocessing.get_context("spawn").Process(target=compact_and_die, args=(root, at))
-        child.start()
-        child.join()
-        assert child.exitcode == -signal.SIGKILL
+        assert ended(forked(lambda: compact_and_die(root, at), tmp_path / "died of"), UNHARMED)
         bench = Bench(workshop)
         assert bench.rows() == rows
         is_committed = at is Step.COMMITTED

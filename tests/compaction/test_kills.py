@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
-import threading
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,6 +10,9 @@ import pyarrow as pa
 import pytest
 from tests.compaction.bench import SCHEMA, Bench
 from tests.store.workshop import ORDERS, Workshop, open_workshop
+from tests.support.crashes import UNHARMED, ended, forked
+from tests.support.faults import kill_this_process
+from tests.support.readers import ReadingProcess
 
 from hakiri.catalog.contract.runs import RunOutcome, RunStatus
 from hakiri.compaction.collecting import Collector
@@ -24,7 +22,11 @@ from hakiri.compaction.steps import Step
 from hakiri.core.ids import RunId
 from hakiri.store.files import LocalFiles
 
-pytestmark = pytest.mark.proof
+# Workers of pytest have a thread that only waits; what is forked here never asks it for anything.
+pytestmark = [
+    pytest.mark.proof,
+    pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
+]
 
 KEPT = timedelta(days=1)
 RUN = RunId("0196be00-0000-7000-9000-00000000dead")
@@ -35,42 +37,12 @@ def compact_and_die(root: Path, at: Step) -> None:
 
     def reached(step: Step) -> None:
         if step is at:
-            os.kill(os.getpid(), signal.SIGKILL)
+            kill_this_process()
 
     with open_workshop(root) as workshop:
         compactor = Bench(workshop).compactor(reached=reached, bytes_a_range=2000)
         laid_out = TableLayout(cluster_by=("name",), retain=KEPT)
         CompactionRun(compactor=compactor, table=ORDERS, laid_out=laid_out).work(RUN)
-
-
-class Reader:
-    """Asks for the rows again and again, and remembers everything that is not as it should be."""
-
-    def __init__(self, workshop: Workshop, expected: list[tuple[Any, ...]]) -> None:
-        self._ask: Callable[[], Any] = lambda: workshop.query("FROM orders ORDER BY ALL")
-        self._expected = expected
-        self._stopped = threading.Event()
-        self.answers = 0
-        self.wrong: list[object] = []
-        self._thread = threading.Thread(target=self._read)
-
-    def __enter__(self) -> Reader:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stopped.set()
-        self._thread.join()
-
-    def _read(self) -> None:
-        while not self._stopped.is_set() or not self.answers:
-            try:
-                answer = self._ask()
-            except Exception as error:  # the test tells of it
-                answer = error
-            self.answers += 1
-            if answer != self._expected:
-                self.wrong.append(answer)
 
 
 def filled(workshop: Workshop) -> list[tuple[Any, ...]]:
@@ -89,11 +61,8 @@ def test_a_killed_compaction_changes_nothing_for_readers(tmp_path: Path, at: Ste
     root = tmp_path / "store"
     with open_workshop(root) as workshop:
         rows = filled(workshop)
-        child = multiprocessing.get_context("spawn").Process(target=compact_and_die, args=(root, at))
-        with Reader(workshop, rows) as reader:
-            child.start()
-            child.join()
-            assert child.exitcode == -signal.SIGKILL
+        with ReadingProcess(workshop.layout.duck_db, rows, tmp_path) as reader:
+            assert ended(forked(lambda: compact_and_die(root, at), tmp_path / "died of"), UNHARMED)
             Bench(workshop).compact(TableLayout(cluster_by=("name",), retain=KEPT))
         assert (reader.wrong, reader.answers > 0) == ([], True)
 
@@ -109,11 +78,8 @@ def test_what_a_killed_compaction_left_goes_after_its_time_and_not_before(tmp_pa
     root = tmp_path / "store"
     with open_workshop(root) as workshop:
         rows = filled(workshop)
-        child = multiprocessing.get_context("spawn").Process(
-            target=compact_and_die, args=(root, Step.MANIFEST_FINAL)
-        )
-        child.start()
-        child.join()
+        dying = forked(lambda: compact_and_die(root, Step.MANIFEST_FINAL), tmp_path / "died of")
+        assert ended(dying, UNHARMED)
         bench = Bench(workshop)
         (left,) = workshop.layout.data_folder(ORDERS).glob("snapshot=*.staging")
         collector = Collector(

@@ -109,12 +109,18 @@ class Workshop:
         schema: pa.Schema,
         *key: str,
         bad_rows: BadRows = BadRows.FAIL,
+        version: int | None = None,
         **said: Any,
     ) -> AttemptManifest:
-        """The files of an attempt and their manifest, without a word to the catalog."""
-        current = self.catalog.schemas.current(attempt.table)
-        step = self._step(schema, key, attempt.table)
-        version = (current.version if current is not None else 0) + (step is not None)
+        """The files of an attempt and their manifest, without a word to the catalog.
+
+        The version of the schema is what the catalog has, or the next one if it is another, unless given.
+        """
+        step = None
+        if version is None:
+            current = self.catalog.schemas.current(attempt.table)
+            step = self._step(schema, key, attempt.table)
+            version = (current.version if current is not None else 0) + (step is not None)
         writer = AttemptWriter(
             self.folder_of(attempt),
             Shape(schema=schema, primary_key=key, schema_version=version, bad_rows=bad_rows),

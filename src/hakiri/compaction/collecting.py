@@ -7,13 +7,14 @@ will ever read is found by listing, but then it is named like everything else, a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.snapshots import DoomedFile
-from hakiri.compaction.strays import stray_files
+from hakiri.compaction.strays import stray_files, stray_folders
 from hakiri.core.clock import Clock
 from hakiri.core.ids import TableName
 from hakiri.store.files import Files
@@ -49,12 +50,19 @@ class Collector:
     ) -> Collected:
         """Delete what is due, and name what was left behind in these tables, to be kept for so long from now.
 
-        A rehearsal changes nothing. A file that a reader reads stays, whatever it was named for.
+        A rehearsal changes nothing. A file that a reader reads stays, whatever it was named for. Where views
+        are older than the catalog, because somebody died before writing them anew, that is done first, and
+        what they read until now is kept for so long too. Raises ViewNotMade.
         """
         now = self.clock.now()
-        due = list(self._named(until=now))
-        tables_of_due = {file.table for file in due}
-        read = {table: self._read_files(table) for table in tables_of_due}
+        named = list(self._named(until=now))
+        behind = self._behind({*tables, *(file.table for file in named)})
+        if behind and not is_rehearsal:
+            Publisher(self.layout, self.catalog, self.files).publish(behind)
+            again = [replace(file, keep_until=now + keep) for file in named if file.table in behind]
+            self.catalog.garbage.doom(again, now)
+        due = [file for file in named if file.table not in behind]
+        read = {table: self._read_files(table) for table in {file.table for file in due}}
         deleted, in_use, size = [], [], 0
         for file in due:
             if file.path in read[file.table]:
@@ -63,8 +71,6 @@ class Collector:
                 deleted.append(file)
                 size += self._size(file.path)
         if not is_rehearsal:
-            # Whoever committed may have died before the views told: they would still read what goes now.
-            Publisher(self.layout, self.catalog, self.files).publish(sorted(tables_of_due))
             self._delete(deleted, in_use, now)
         known = {file.path for file in self._named(until=now + _FAR)}
         strays = [
@@ -75,12 +81,20 @@ class Collector:
         ]
         if not is_rehearsal:
             self.catalog.garbage.doom(strays, now)
+            for table in tables:
+                for folder in stray_folders(self.catalog, self.layout, table):
+                    self._remove_empty(folder)
         return Collected(
             deleted=tuple(deleted),
             bytes=size,
             named=tuple(file.path for file in strays),
             in_use=tuple(in_use),
         )
+
+    def _behind(self, tables: Collection[TableName]) -> frozenset[TableName]:
+        """Those whose views show another state than the catalog has."""
+        publisher = Publisher(self.layout, self.catalog, self.files)
+        return frozenset(table for table in tables if publisher.is_due(table))
 
     def _named(self, *, until: datetime) -> Iterator[DoomedFile]:
         limit = _PAGE
@@ -108,16 +122,21 @@ class Collector:
             path = self.layout.root / file.path
             self.files.remove(path)
             folders.add(path.parent)
-        for folder in sorted(folders, key=lambda each: -len(each.parts)):
-            self._remove_empty(folder)
-        # After the files: whoever dies in between finds them named, and gone.
+        deepest_first = sorted(folders, key=lambda each: -len(each.parts))
+        for folder in {self._remove_empty(folder) for folder in deepest_first}:
+            if folder.is_dir():
+                self.files.sync_folder(folder)
+        # When that is durable: whoever dies in between finds them named, and gone; none comes back unnamed.
         self.catalog.garbage.forget([*(file.path for file in files), *in_use], now)
 
-    def _remove_empty(self, folder: Path) -> None:
-        data = self.layout.root / "tables"
-        while folder.is_relative_to(data) and folder != data and folder.is_dir():
+    def _remove_empty(self, folder: Path) -> Path:
+        """Remove a folder that nothing is in, and those above it; which one stays."""
+        tables = self.layout.root / "tables"
+        while folder.is_relative_to(tables) and folder != tables:
             try:
-                folder.rmdir()
+                with suppress(FileNotFoundError):  # whoever was here before did that
+                    folder.rmdir()
             except OSError:
-                return  # something else is in it
+                break  # something else is in it
             folder = folder.parent
+        return folder

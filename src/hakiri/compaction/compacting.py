@@ -19,6 +19,7 @@ from hakiri.compaction.staging import Staging
 from hakiri.compaction.steps import Reached, Step, unwatched
 from hakiri.compaction.tasks import Recipe, RunTasks
 from hakiri.core.clock import Clock
+from hakiri.core.errors import HakiriError
 from hakiri.core.ids import NodeId, RunId, SnapshotId, TableName
 from hakiri.store.files import Files, LocalFiles
 from hakiri.store.layout import StoreLayout, snapshot_name
@@ -142,7 +143,10 @@ class Compactor:
             staging.clean(indexes)
             if self._is_unknown(snapshot):
                 staging.remove(indexes)
-            if isinstance(error, Exception) and self._is_moved(table, selection):
+            is_foreign = isinstance(error, Exception) and not isinstance(error, HakiriError)
+            if (is_foreign and self._is_given_up(run)) or (
+                isinstance(error, Exception) and self._is_moved(table, selection)
+            ):
                 raise TableMoved(table) from error  # its files may be gone by now
             raise
         staging.clean(indexes)
@@ -189,6 +193,11 @@ class Compactor:
         before = None if selection.current is None else selection.current.snapshot
         return self.catalog.snapshots.current_id(table) != before
 
+    def _is_given_up(self, run: RunId) -> bool:
+        """Whether somebody took us for dead: then our files may be gone, and the revision has grown since."""
+        known = self.catalog.runs.get(run)
+        return known is not None and known.status.has_ended
+
     def _manifest(
         self,
         schema: TableSchema,
@@ -226,7 +235,8 @@ class Compactor:
         """Make it the current one, if the table still has the snapshot and the key that it was made from.
 
         Steps of the schema, rewinds and collections meanwhile do no harm: older files are read as such,
-        claims that were replaced are left out when they are read, and what is read is never collected.
+        claims that were replaced are left out when they are read, and what is read is never collected. What
+        is not read yet may be, once our run has ended for others.
         """
         catalog, table = self.catalog, schema.table
         for _ in range(_TRIES):
@@ -234,6 +244,7 @@ class Compactor:
             current = catalog.schemas.current(table)
             if (
                 self._is_moved(table, selection)
+                or self._is_given_up(manifest.run)
                 or current is None
                 or current.primary_key != schema.primary_key
             ):

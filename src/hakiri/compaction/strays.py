@@ -26,11 +26,26 @@ def stray_files(catalog: Catalog, layout: StoreLayout, table: TableName) -> Iter
     for folder in _attempts(data / "runs"):
         if _has_lost(catalog, folder.relative_to(data / "runs").as_posix()):
             yield from _files(layout, folder)
-    indexes = layout.table_folder(table) / "indexes"
+    for folder in _left_folders(catalog, layout, table):
+        yield from _files(layout, folder)
+
+
+def stray_folders(catalog: Catalog, layout: StoreLayout, table: TableName) -> Iterator[Path]:
+    """Folders of such snapshots, and those inside, that nothing is in: whoever made them died right then.
+
+    The deepest come first.
+    """
+    for folder in _left_folders(catalog, layout, table):
+        if not any(_files(layout, folder)):
+            yield from sorted((folder, *folder.rglob("*")), reverse=True)
+
+
+def _left_folders(catalog: Catalog, layout: StoreLayout, table: TableName) -> Iterator[Path]:
+    data, indexes = layout.data_folder(table), layout.table_folder(table) / "indexes"
     for folder in sorted((*data.glob("snapshot=*"), *indexes.glob("*/snapshot=*"))):
         found = _SNAPSHOT.fullmatch(folder.name)
         if found is not None and _is_left(catalog, table, SnapshotId(found["id"]), found["staging"]):
-            yield from _files(layout, folder)
+            yield folder
 
 
 def _attempts(runs: Path) -> Iterator[Path]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -108,13 +110,54 @@ def _scratch() -> Iterator[Path]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    import duckdb
-
-    with duckdb.connect(config={"threads": 1}) as connection:
+    with _IDLE.borrowed() as connection:
         connection.execute(f"ATTACH {literal(str(path))} AS store (STORAGE_VERSION '{STORAGE_VERSION}')")
         connection.execute("USE store")
         yield connection
         connection.execute("CHECKPOINT store")
+        connection.execute("USE memory")
+        for name in _attached(connection):
+            connection.execute(f"DETACH {quoted(name)}")
+
+
+def _attached(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    found = connection.execute(
+        "SELECT database_name FROM duckdb_databases() WHERE NOT internal AND database_name <> 'memory'"
+    )
+    return [name for (name,) in found.fetchall()]
+
+
+class _Idle:
+    """Instances of DuckDB that nobody works with: to start one takes ten times as long as to write a view."""
+
+    def __init__(self) -> None:
+        # By process: those of a parent are not touched in a child that was forked.
+        self._idle: dict[int, list[duckdb.DuckDBPyConnection]] = {}
+        atexit.register(self._close)
+
+    @contextmanager
+    def borrowed(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """One for this block alone. It is used again if the block ends well."""
+        import duckdb
+
+        idle = self._idle.setdefault(os.getpid(), [])
+        try:
+            connection = idle.pop()  # in one step, whatever other threads do
+        except IndexError:
+            connection = duckdb.connect(config={"threads": 1})
+        try:
+            yield connection
+        except BaseException:
+            connection.close()
+            raise
+        idle.append(connection)
+
+    def _close(self) -> None:
+        for connection in self._idle.pop(os.getpid(), []):
+            connection.close()
+
+
+_IDLE = _Idle()
 
 
 def _run(connection: duckdb.DuckDBPyConnection, texts: Iterable[ViewText]) -> None:

@@ -46,13 +46,13 @@ class Publisher:
         state; a crash at any point leaves files that the next call mends.
         Raises ViewNotMade, and StoreTooNew or UnreadableConfig for a store that is not to be written.
         """
-        due = [table for table in dict.fromkeys(tables) if self._is_due(table)]
+        due = [table for table in dict.fromkeys(tables) if self.is_due(table)]
         if not due:
             return
         make_folders(self._files, self._layout.views)
         # States are read under the lock, so that nobody writes an older one after a newer.
         with self._files.lock(self._layout.publish_lock):
-            self._write(self._states(table for table in due if self._is_due(table)))
+            self._write(self._states(table for table in due if self.is_due(table)))
 
     def publish_anew(self, tables: Iterable[TableName] | None = None) -> tuple[ViewNotMade, ...]:
         """Write all that is derived, whatever is there: of these tables, or of all; `duck.db` as a whole.
@@ -84,7 +84,7 @@ class Publisher:
                     replace(self._files, self._layout.view_file(text.table), text.sql.encode())
         return tuple(broken.values())
 
-    def _is_due(self, table: TableName) -> bool:
+    def is_due(self, table: TableName) -> bool:
         """Whether the view on the disk shows another state than the catalog has, or there is none."""
         schema = self._catalog.schemas.current(table)
         if schema is None:
