@@ -28,7 +28,7 @@ from hakiri.compaction.runs import CompactionRun, queue_of
 from hakiri.compaction.tasks import Recipe
 from hakiri.core.clock import FixedClock, SystemClock
 from hakiri.core.cursors import CursorKind
-from hakiri.core.ids import NodeId, RunId
+from hakiri.core.ids import NodeId, RunId, TableName
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -193,3 +193,35 @@ def test_a_real_compaction_takes_over_from_a_dead_process_and_leaves_a_trace(
     assert (span["name"], span["status"]) == ("hakiri.compaction", "ok")
     assert span["attributes"]["hakiri.compaction.rows_read"] == 3
     assert newest.started_at <= SystemClock().now()
+
+
+def test_a_table_that_cannot_be_compacted_does_not_keep_the_others_from_it(run: Run, tmp_path: Path) -> None:
+    items = """
+[[pipeline]]
+id = "more"
+source = { connector = "files", config = { path = "x/*.csv", format = "csv" } }
+
+[[pipeline.tables]]
+name = "items"
+
+[pipeline.tables.compaction]
+cluster_by = ["nope"]
+
+"""
+    make_store(tmp_path, is_compacted=True)
+    manifest = (tmp_path / "hakiri.toml").read_text()
+    (tmp_path / "hakiri.toml").write_text(manifest.replace("[[pipeline]]", f"{items}\n[[pipeline]]", 1))
+    with open_workshop(tmp_path / STORE) as workshop:
+        workshop.plans = iter(range(1000, 1010))  # names that the store does not know yet
+        workshop.land([{"id": 1, "name": "a"}], SCHEMA, "id", table=TableName("items"))
+
+    outcome = run("context", "compact")
+
+    assert outcome.out == "items: not compacted\norders: nothing new to fold\n"
+    assert "table `items` cannot be laid out by column `nope`: it has no such column" in outcome.err
+    assert outcome.code == 2
+    told = json.loads(run("context", "compact", "--json").out)["tables"]
+    assert [(each["table"], each["error_code"]) for each in told] == [
+        ("items", "compaction.columns_not_sortable"),
+        ("orders", None),
+    ]

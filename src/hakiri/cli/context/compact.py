@@ -12,6 +12,7 @@ import typer
 from hakiri.cli.app import app_of
 from hakiri.cli.context.tables import chosen_tables
 from hakiri.cli.frame import AsJson
+from hakiri.core.errors import HakiriError
 
 if TYPE_CHECKING:
     from hakiri.cli.app import App
@@ -39,20 +40,41 @@ def compact(
 
     A snapshot has one row a key, sorted as the table's `cluster_by` says, in few files: queries read it
     first. Readers see the same rows before, during and after. What was folded is kept for `retain_runs`.
-    A table that somebody else compacts at this moment is left to them.
+    A table that somebody else compacts at this moment is left to them. One that cannot be compacted does not
+    keep the others from it.
     """
-    from hakiri.cli.reports.context import CompactReport
+    from hakiri.cli.failures import human_text
+    from hakiri.cli.reports.context import CompactedTable, CompactReport
     from hakiri.cli.runtime import open_place
 
     app = app_of(ctx)
+    done: list[CompactedTable] = []
+    failures: list[HakiriError] = []
     with open_place(app, only=None) as place, workbench_of(app, place, is_shown=not as_json) as bench:
-        done: list[CompactedTable] = []
         for name in chosen_tables(place, table):
-            done.append(bench.compacted(name, is_full=is_full))
+            try:
+                done.append(bench.compacted(name, is_full=is_full))
+            except HakiriError as error:
+                if table is not None:
+                    raise
+                failures.append(error)
+                done.append(
+                    CompactedTable(
+                        table=name,
+                        is_compacted=False,
+                        error_code=error.code,
+                        error=str(error),
+                        hint=error.hint,
+                    )
+                )
             if not as_json:
                 app.console.print(line_of(done[-1]))
     if as_json:
         app.console.data(CompactReport(tables=tuple(done)))
+    for failure in failures:
+        app.console.error(human_text(failure))
+    if failures:
+        raise typer.Exit(failures[0].exit_code)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,6 +201,8 @@ def line_of(done: CompactedTable) -> str:
     if done.held_by is not None and done.held_since is not None:
         since = f"{done.held_since:%Y-%m-%d %H:%M:%S}Z"
         return f"{done.table}: left alone, `{done.held_by}` is compacting it since {since}"
+    if done.error is not None:
+        return f"{done.table}: not compacted"
     if not done.is_compacted:
         return f"{done.table}: nothing new to fold"
     read = f"{done.rows_read:,} rows in {format_size(done.bytes_read)}"

@@ -27,6 +27,9 @@ class CompactedTable:
     seconds: float = 0.0
     held_by: str | None = None
     held_since: datetime | None = None
+    error_code: str | None = None
+    error: str | None = None
+    hint: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
