@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 
 import pytest
 from tests.compaction.matrix.cells import Stage, prepared_stage
@@ -8,9 +9,15 @@ from tests.compaction.matrix.judge import Reader, stock_reader
 
 
 @pytest.fixture(scope="module")
-def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Stage:
-    """A prepared table, with a key if the parameter says `key`."""
-    return prepared_stage(tmp_path_factory.mktemp("matrix"), has_key=request.param == "key")
+def stages(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Stage]:
+    """Prepared tables, each made once for all tests of a file."""
+    return cache(lambda key: prepared_stage(tmp_path_factory.mktemp("matrix"), has_key=key == "key"))
+
+
+@pytest.fixture
+def stage(request: pytest.FixtureRequest, stages: Callable[[str], Stage]) -> Stage:
+    """The one with a key, if the parameter says `key`, or that without."""
+    return stages(request.param)
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 
 import pytest
 from tests.compaction.matrix.cells import Cell, Stage
@@ -12,7 +13,7 @@ from tests.compaction.matrix.operations import OPERATIONS, Operation
 pytestmark = pytest.mark.proof
 
 # `make nightly` interrupts at all points; here each pair has its turn at other ones.
-EVERY = int(os.environ.get("HAKIRI_MATRIX_EVERY", "12"))
+EVERY = int(os.environ.get("HAKIRI_MATRIX_EVERY", "40"))
 PAIRS = [
     pytest.param(key, first, second, id=f"{key}, {first.name}, {second.name}")
     for key in ("key", "no key")
@@ -30,8 +31,8 @@ def test_whoever_comes_in_between_the_table_is_that_of_one_after_the_other(
     stage: Stage, readers: tuple[Reader, Reader], first: Operation, second: Operation
 ) -> None:
     cell = Cell(stage, first, second)
-    points = cell.points()
-    turn = OPERATIONS.index(first) + OPERATIONS.index(second) * 5
+    points = _points(stage, first)
+    turn = OPERATIONS.index(first) + OPERATIONS.index(second) * 7
     for at in range(turn % EVERY, len(points) + 1, EVERY):
         name = points[at] if at < len(points) else "its end"
         try:
@@ -39,3 +40,8 @@ def test_whoever_comes_in_between_the_table_is_that_of_one_after_the_other(
         except BaseException as error:
             error.add_note(f"{first.name} at point {at} ({name}), where {second.name} came in between")
             raise
+
+
+@cache
+def _points(stage: Stage, operation: Operation) -> list[str]:
+    return Cell(stage, operation, operation).points()
