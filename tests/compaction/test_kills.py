@@ -148,3 +148,23 @@ def test_a_deleted_file_is_never_one_that_is_read(tmp_path: Path) -> None:
             assert found.in_use == ()
             assert len(found.deleted) >= 1
             assert bench.rows() == [(n, "a") for n in range(number + 1)]
+
+
+def test_the_next_compaction_writes_the_views_of_one_that_died_before_it_came_to_them(tmp_path: Path) -> None:
+    root = tmp_path / "store"
+    with open_workshop(root) as workshop:
+        rows = filled(workshop)
+        child = multiprocessing.get_context("spawn").Process(
+            target=compact_and_die, args=(root, Step.COMMITTED)
+        )
+        child.start()
+        child.join()
+        bench = Bench(workshop)
+        assert "-- Snapshot: none\n" in workshop.layout.view_file(ORDERS).read_text()
+
+        again = CompactionRun(compactor=bench.compactor(), table=ORDERS, laid_out=TableLayout())
+        assert again.work(RunId("0196be00-0000-7000-9000-00000000beef")) is None
+
+        current = workshop.catalog.snapshots.current_id(ORDERS)
+        assert f"-- Snapshot: {current}\n" in workshop.layout.view_file(ORDERS).read_text()
+        assert bench.rows() == rows

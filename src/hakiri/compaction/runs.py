@@ -48,7 +48,10 @@ class CompactionRun:
         too.
         """
         chosen = self.compactor.choose(self.table, is_full=self.is_full)
-        return None if chosen is None else self.make(chosen, run)
+        if chosen is None:
+            self.compactor.publish(self.table)  # of somebody who died between the commit and the views
+            return None
+        return self.make(chosen, run)
 
     def make(self, chosen: Chosen, run: RunId) -> Compacted:
         """Make the snapshot that was chosen. Raises as `work` does."""

@@ -131,6 +131,7 @@ def _restored(bench: Workbench, restorer: Restorer, plan: Restoration, row: Rest
     from hakiri.pipelines.runtime.ground import fresh_run
 
     if plan.is_nothing:
+        bench.compactor.publish(plan.table)  # of somebody who died between the commit and the views
         return row
     clock = bench.app.clock
     began = clock.monotonic()
