@@ -154,11 +154,7 @@ def test_the_next_compaction_writes_the_views_of_one_that_died_before_it_came_to
     root = tmp_path / "store"
     with open_workshop(root) as workshop:
         rows = filled(workshop)
-        child = multiprocessing.get_context("spawn").Process(
-            target=compact_and_die, args=(root, Step.COMMITTED)
-        )
-        child.start()
-        child.join()
+        assert ended(forked(lambda: compact_and_die(root, Step.COMMITTED), tmp_path / "died of"), UNHARMED)
         bench = Bench(workshop)
         assert "-- Snapshot: none\n" in workshop.layout.view_file(ORDERS).read_text()
 
