@@ -76,7 +76,7 @@ class Project:
 @pytest.mark.spec("HC-028")
 @pytest.mark.timeout(300)
 def test_a_project_goes_on_after_its_catalog_was_lost(tmp_path: Path, shared_home: EngineHome) -> None:
-    project = Project(Door.beside(shared_home, tmp_path, {"USER": "anna"}))
+    project = Project(Door.beside(shared_home, tmp_path))
     hakiri = project.hakiri
     project.grow(1)
     hakiri.done("apply")
@@ -84,7 +84,19 @@ def test_a_project_goes_on_after_its_catalog_was_lost(tmp_path: Path, shared_hom
     hakiri.done("run", "shop")
     project.sql("UPDATE events SET name = 'mended' WHERE id = 3")
     hakiri.done(
-        "backfill", "rewind", "shop", "--from", "1", "--to", "4", "--table", "events", "--reason", "RT-481"
+        "backfill",
+        "rewind",
+        "shop",
+        "--from",
+        "1",
+        "--to",
+        "4",
+        "--table",
+        "events",
+        "--reason",
+        "RT-481",
+        "--as",
+        "anna",
     )
     hakiri.done("apply")
     project.sql("ALTER TABLE orders ADD COLUMN note TEXT")

@@ -6,15 +6,16 @@ import re
 from pathlib import Path
 
 from hakiri.catalog.contract.pipelines import Decision
+from hakiri.compaction.restoring import ACTION as RESTORE
 from hakiri.pipelines.evolution.recording import ACCEPTED, MIGRATED, RECONCILED
 from hakiri.pipelines.refusals import REFUSED
 from hakiri.pipelines.runtime.leaving import BACK, LEFT
 
 ROOT = Path(__file__).parents[2]
-ACTIONS = {*Decision, "cursor", "rewind", REFUSED, ACCEPTED, MIGRATED, RECONCILED, LEFT, BACK}
+ACTIONS = {*Decision, "cursor", "rewind", REFUSED, ACCEPTED, MIGRATED, RECONCILED, LEFT, BACK, RESTORE}
 # What is written there is one of these names, or a name in place of it.
 WRITTEN = re.compile(r"(?:audit\.note|add_entry)\(\s*(?:tx,\s*)?[\w.\"]+,\s*([\w.\"-]+),")
-NAMES = {'"cursor"', '"rewind"', "decision", "action", "REFUSED", "LEFT", "BACK"}
+NAMES = {'"cursor"', '"rewind"', "decision", "action", "REFUSED", "LEFT", "BACK", "ACTION"}
 
 
 def test_the_page_names_every_action() -> None:

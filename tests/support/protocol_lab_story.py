@@ -101,6 +101,13 @@ class WarmDuck:
         return self._connection
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def execute(self, statement: str) -> duckdb.DuckDBPyConnection:
+        return self._connection.execute(statement)
+
+    def close(self) -> None:
+        """Only let go of what it has attached: the next one gets it too."""
         self._connection.execute("USE memory")
         self._connection.execute("DETACH DATABASE IF EXISTS store")
 

@@ -117,7 +117,8 @@ def test_a_tick_takes_eight_of_the_thirty_day_slices_since_2010(hakiri: Door) ->
             claims = state.execute(
                 "SELECT count(*) FROM pipeline_chunks WHERE status = 'done' GROUP BY started_at"
             ).fetchall()
-        assert claims == [(4,), (4,)]  # in flight at a time, as the block says
+        # In flight at a time, as the block says; a slow machine claims the next ones one by one.
+        assert (claims[0], max(claims), sum(count for (count,) in claims)) == ((4,), (4,), 8)
         # One call to learn where the issues begin, and one for each slice.
         since = [call.params.get("since") for call in asked_for(api.calls, "issues")]
         assert (since[0], len(since)) == (None, 9)
