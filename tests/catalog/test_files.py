@@ -281,6 +281,6 @@ def test_a_hundred_thousand_files_are_noted_in_seconds_and_the_newest_found_at_o
         seconds.append(time.perf_counter() - began)
 
     assert len(files.find(newest)) == 10
-    assert seconds[0] < 30, "a few seconds, on a machine that has nothing else to do"
-    assert seconds[1] < 30, "a few seconds, on a machine that has nothing else to do"
+    assert seconds[0] < 60, "a few seconds alone; other tests may have most of the machine"
+    assert seconds[1] < 60, "a few seconds alone; other tests may have most of the machine"
     assert min(seconds[2:]) < 1, "ten times, each in milliseconds"
