@@ -83,16 +83,7 @@ class SparkDisplay:
 
     def _open_bars(self) -> None:
         if self._bars is None:
-            from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
-
-            self._bars = Progress(
-                SpinnerColumn(),
-                TextColumn("{task.description}"),
-                BarColumn(bar_width=12),  # with all the facts beside it the line fits on 80 columns
-                TextColumn("{task.fields[facts]}"),
-                console=self._console.rich_err(),
-                transient=True,
-            )
+            self._bars = bars_on(self._console)
             self._bars.start()
 
     def _remove(self, name: str) -> None:
@@ -134,6 +125,20 @@ def said_while_it_takes(console: Console, words: str) -> Iterator[Callable[[str]
             yield said.append
         finally:
             late.cancel()
+
+
+def bars_on(console: Console) -> Any:
+    """Lines that move on the terminal, each with a bar and the facts of its task; gone when they stop."""
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=12),  # with all the facts beside it the line fits on 80 columns
+        TextColumn("{task.fields[facts]}"),
+        console=console.rich_err(),
+        transient=True,
+    )
 
 
 def may_move(console: Console) -> bool:

@@ -12,12 +12,12 @@ from hakiri.catalog.contract.schemas import TableSchema
 from hakiri.catalog.contract.snapshots import DoomedFile, Sidecar, Snapshot
 from hakiri.catalog.errors import CatalogError, SnapshotStale
 from hakiri.compaction.errors import TableMoved
-from hakiri.compaction.folding import BYTES_A_RANGE, Fold, Folded
+from hakiri.compaction.folding import BYTES_A_RANGE, Fold
 from hakiri.compaction.recipes import TableLayout, is_laid_out, recipe_of
 from hakiri.compaction.selecting import Selection, dropped_files, input_files, select
 from hakiri.compaction.staging import Staging
 from hakiri.compaction.steps import Reached, Step, unwatched
-from hakiri.compaction.tasks import Recipe, RunTasks
+from hakiri.compaction.tasks import Folded, Recipe, RunTasks
 from hakiri.core.clock import Clock
 from hakiri.core.errors import HakiriError
 from hakiri.core.ids import NodeId, RunId, SnapshotId, TableName

@@ -18,7 +18,7 @@ from hakiri.compaction.fold_tasks import SampleTask, ScatterTask, SettleTask, Wr
 from hakiri.compaction.merging import Merge
 from hakiri.compaction.shares import shares
 from hakiri.compaction.steps import Reached, Step
-from hakiri.compaction.tasks import InputFile, PartOfSnapshot, Recipe, Report, RunTasks
+from hakiri.compaction.tasks import Folded, InputFile, Recipe, Report, RunTasks
 
 # What a file of the store takes in memory, for each byte on the disk.
 _EXPANSION = 5
@@ -26,17 +26,6 @@ BYTES_A_RANGE = 192 << 20
 _MOST_RANGES = 1000
 # A snapshot is written anew as a whole when merges have left it with so many times the files it needs.
 _MOST_FRAGMENTS = 4
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Folded:
-    """What came of it: files below the folder that was named, those of the snapshot before that stay, and how
-    many rows were read.
-    """
-
-    files: tuple[PartOfSnapshot, ...]
-    rows_read: int
-    kept: tuple[InputFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +79,7 @@ class Fold:
         )
 
     def _merged(self) -> Folded:
-        merged = Merge(
+        return Merge(
             recipe=self.recipe,
             base=tuple(file for file in self.inputs if file.place is not None),
             recent=tuple(file for file in self.inputs if file.place is None),
@@ -100,7 +89,6 @@ class Fold:
             reached=self.reached,
             bytes_a_file=self.bytes_a_range // _EXPANSION,
         ).work()
-        return Folded(files=merged.files, rows_read=merged.rows_read, kept=merged.kept)
 
     def _at_once(self, known: int) -> list[Report]:
         task = WriteTask(recipe=self.recipe, folder=str(self.target), part=0, inputs=self.inputs)

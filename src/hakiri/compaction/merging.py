@@ -16,18 +16,9 @@ from hakiri.compaction.fold_tasks import ScatterTask
 from hakiri.compaction.merge_tasks import MergeTask, RecentTask
 from hakiri.compaction.shares import shares
 from hakiri.compaction.steps import Reached, Step
-from hakiri.compaction.tasks import InputFile, PartOfSnapshot, Recipe, Report, RunTasks, Slot
+from hakiri.compaction.tasks import Folded, InputFile, Recipe, Report, RunTasks, Slot
 
 _GROWTH = 2  # a file is cut when it has grown to more than so many times what one should have
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Merged:
-    """What came of it: new files, the files that stay, and how many rows were read."""
-
-    files: tuple[PartOfSnapshot, ...]
-    kept: tuple[InputFile, ...]
-    rows_read: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +34,7 @@ class Merge:
     reached: Reached
     bytes_a_file: int
 
-    def work(self) -> Merged:
+    def work(self) -> Folded:
         """Raises RowsDisagree when rows got lost on the way, or came twice."""
         settled = self._settled() if self.recent else Report()
         slots = {slot.file: slot for slot in settled.slots if slot.file is not None}
@@ -62,7 +53,7 @@ class Merge:
             if report.is_untouched
         )
         self._refuse_losses(reports, settled)
-        return Merged(
+        return Folded(
             files=tuple(file for report in reports for file in report.files),
             kept=kept,
             rows_read=settled.read + sum(report.read for report in reports),

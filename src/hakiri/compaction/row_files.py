@@ -18,9 +18,8 @@ from hakiri.compaction.ordering import Numbers, newest_of_each
 from hakiri.compaction.partitions import LABEL
 from hakiri.compaction.tasks import InputFile, PartOfSnapshot, Recipe
 from hakiri.store.files import Files, LocalFiles
-from hakiri.store.hashing import content_sum
 from hakiri.store.parts import DICTIONARY_BYTES, PAGE_BYTES, PartFile
-from hakiri.store.rows import CONTENT_HASH, OP, POSITION, SEQ, Op
+from hakiri.store.rows import OP, POSITION, SEQ, Op
 
 
 def with_label(schema: pa.Schema, recipe: Recipe) -> pa.Schema:
@@ -107,11 +106,9 @@ def written(
                 sorted_by=tuple(name for name in recipe.order if name in schema.names),
                 tuning=_tuning(schema, recipe),
             )
-            total = 0
             for start in range(0, len(share), recipe.rows_a_group):
                 group = rows.select(schema.names).take(pa.array(share[start : start + recipe.rows_a_group]))
                 for batch in group.combine_chunks().to_batches():
-                    total += content_sum(batch.column(CONTENT_HASH))
                     one.write(batch, np.zeros(batch.num_rows, np.int64))
             done = one.finish()
             if done is None:
@@ -122,7 +119,6 @@ def written(
                 rows=done.rows,
                 bytes=done.bytes,
                 sha256=done.sha256,
-                content_sum=total % 2**128,
                 partition=label,
             )
 

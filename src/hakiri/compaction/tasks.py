@@ -69,8 +69,16 @@ class PartOfSnapshot:
     rows: int
     bytes: int
     sha256: str
-    content_sum: int
     partition: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folded:
+    """What came of a fold: files that were written, those of the snapshot before that stay, rows read."""
+
+    files: tuple[PartOfSnapshot, ...]
+    rows_read: int
+    kept: tuple[InputFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from hakiri.cli.board.words import remaining_words
-from hakiri.cli.progress import LINE_EVERY_SECONDS, SHOWN_AFTER_SECONDS, may_move
+from hakiri.cli.progress import LINE_EVERY_SECONDS, SHOWN_AFTER_SECONDS, bars_on, may_move
 from hakiri.core.grammar import format_size
 
 if TYPE_CHECKING:
@@ -64,16 +64,7 @@ class CheckDisplay:
     def _move(self, elapsed: float) -> None:
         facts = facts_of(self._done, self._total, elapsed)
         if self._bars is None:
-            from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
-
-            self._bars = Progress(
-                SpinnerColumn(),
-                TextColumn("{task.description}"),
-                BarColumn(bar_width=12),
-                TextColumn("{task.fields[facts]}"),
-                console=self._console.rich_err(),
-                transient=True,
-            )
+            self._bars = bars_on(self._console)
             self._bar = self._bars.add_task(self._words, total=self._total, facts=facts)
             self._bars.start()
         self._bars.update(self._bar, completed=self._done, facts=facts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hakiri.cli.progress import SHOWN_AFTER_SECONDS, may_move, seconds_words
+from hakiri.cli.progress import SHOWN_AFTER_SECONDS, bars_on, may_move, seconds_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,16 +77,7 @@ class CompactionDisplay:
         if not self._is_shown:
             return
         if self._bars is None:
-            from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
-
-            self._bars = Progress(
-                SpinnerColumn(),
-                TextColumn("{task.description}"),
-                BarColumn(bar_width=12),
-                TextColumn("{task.fields[facts]}"),
-                console=self._console.rich_err(),
-                transient=True,
-            )
+            self._bars = bars_on(self._console)
             self._bars.start()
             self._bar = self._bars.add_task(words, total=None, facts=facts)
         total = None if fraction is None else 1.0
