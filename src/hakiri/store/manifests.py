@@ -15,9 +15,9 @@ from hakiri.catalog.contract.schemas import SchemaStep
 from hakiri.core.canonical import canonical_json
 from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import ChunkId, NodeId, PipelineId, RunId, TableName
-from hakiri.store.errors import UnreadableManifest
 from hakiri.store.files import Files, LocalFiles, replace
 from hakiri.store.layout import StoreLayout, attempt_place
+from hakiri.store.manifest_text import said_in
 
 FORMAT, FORMAT_WITHOUT_COMMIT = 2, 1
 FILE_NAME = "_manifest.json"
@@ -126,10 +126,7 @@ class AttemptManifest:
     @classmethod
     def parse(cls, text: str) -> Self:
         """The manifest that the text says. Raises UnreadableManifest."""
-        try:
-            said = json.loads(text)
-            if said["format"] not in (FORMAT, FORMAT_WITHOUT_COMMIT):
-                raise UnreadableManifest(f"its format is `{said['format']}`, and {FORMAT} is known")
+        with said_in(text, FORMAT, FORMAT_WITHOUT_COMMIT) as said:
             values: dict[str, Any] = {name: said[_KEYS.get(name, name)] for name in _NAMES}
             return cls(
                 **values
@@ -143,10 +140,6 @@ class AttemptManifest:
                 },
                 commit=None if said["format"] == FORMAT_WITHOUT_COMMIT else _commit_of(said),
             )
-        except KeyError as error:
-            raise UnreadableManifest(f"it has no {error}") from error
-        except (ValueError, TypeError, AttributeError) as error:
-            raise UnreadableManifest(f"{type(error).__name__}: {error}") from error
 
 
 _NAMES = tuple(field.name for field in fields(AttemptManifest) if field.name != "commit")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from hashlib import sha256
@@ -10,7 +9,7 @@ from typing import Any, Self
 
 from hakiri.core.canonical import canonical_json
 from hakiri.core.ids import IndexId, SnapshotId, TableName
-from hakiri.store.errors import UnreadableManifest
+from hakiri.store.manifest_text import said_in
 
 FORMAT = 1
 
@@ -57,16 +56,9 @@ class SidecarManifest:
     @classmethod
     def parse(cls, text: str) -> Self:
         """The manifest that the text says. Raises UnreadableManifest."""
-        try:
-            said = json.loads(text)
-            if said["format"] != FORMAT:
-                raise UnreadableManifest(f"its format is `{said['format']}`, and {FORMAT} is known")
+        with said_in(text, FORMAT) as said:
             files = tuple(SidecarFile(**file) for file in said["files"])
             return cls(**{name: said[name] for name in _NAMES} | {"files": files})
-        except KeyError as error:
-            raise UnreadableManifest(f"it has no {error}") from error
-        except (ValueError, TypeError) as error:
-            raise UnreadableManifest(f"{type(error).__name__}: {error}") from error
 
 
 _NAMES = tuple(field.name for field in fields(SidecarManifest))

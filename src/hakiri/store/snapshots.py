@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_right
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, fields
@@ -12,7 +11,7 @@ from typing import Any, Self
 
 from hakiri.core.canonical import canonical_json
 from hakiri.core.ids import IndexId, NodeId, RunId, SnapshotId, TableName
-from hakiri.store.errors import UnreadableManifest
+from hakiri.store.manifest_text import said_in
 
 FORMAT = 1
 
@@ -97,10 +96,7 @@ class SnapshotManifest:
     @classmethod
     def parse(cls, text: str) -> Self:
         """The manifest that the text says. Raises UnreadableManifest."""
-        try:
-            said = json.loads(text)
-            if said["format"] != FORMAT:
-                raise UnreadableManifest(f"its format is `{said['format']}`, and {FORMAT} is known")
+        with said_in(text, FORMAT) as said:
             values = {name: said[name] for name in _NAMES if name not in _LATER}
             runs = said.get("includes_runs")
             lists: dict[str, Any] = {name: tuple(values[name]) for name in _LISTS}
@@ -115,10 +111,6 @@ class SnapshotManifest:
                     "claims_held": said.get("claims_held"),
                 }
             )
-        except KeyError as error:
-            raise UnreadableManifest(f"it has no {error}") from error
-        except (ValueError, TypeError) as error:
-            raise UnreadableManifest(f"{type(error).__name__}: {error}") from error
 
 
 _NAMES = tuple(field.name for field in fields(SnapshotManifest))
