@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from bench import catalog, compaction, manifest_load, pipelines, reading, sources, start_up
-from bench.measure import Measured, show
+from bench.measure import show, show_head
 
 BENCHMARKS = {
     "start_up": start_up.run,
@@ -23,11 +23,11 @@ def main(names: list[str]) -> int:
     if unknown:
         print(f"no benchmark {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}", file=sys.stderr)
         return 2
-    results: list[Measured] = []
+    show_head()
     for name in names or BENCHMARKS:
         print(f"running {name} …", file=sys.stderr)
-        results += BENCHMARKS[name]()
-    show(results)
+        for each in BENCHMARKS[name]():
+            show(each)
     return 0
 
 

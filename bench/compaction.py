@@ -50,12 +50,14 @@ print(time.perf_counter() - began)
 """
 
 
-def run() -> list[Measured]:
+def run() -> Iterator[Measured]:
     """The figures of `make bench`."""
     with TemporaryDirectory(prefix="hakiri-bench-") as name:
         root = Path(name)
         with spark_of(root) as spark:
-            return [*_beside_others(spark, root), *_ten_times(spark, root), *_a_little_more(spark, root)]
+            yield from _beside_others(spark, root)
+            yield from _ten_times(spark, root)
+            yield from _a_little_more(spark, root)
 
 
 def _beside_others(spark: Any, root: Path) -> Iterator[Measured]:

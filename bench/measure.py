@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+_NAME_WIDTH = 76
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
@@ -50,9 +52,12 @@ def medians_in_turn(rounds: int, *measures: Callable[[], float]) -> list[float]:
     return [statistics.median(times) for times in zip(*taken, strict=True)]
 
 
-def show(results: Sequence[Measured]) -> None:
-    width = max(len(each.name) for each in results)
-    print(f"{'measured':<{width}}  {'value':>10}  {'goal':>8}")
-    for each in results:
-        goal = "" if each.goal is None else f"≤ {each.goal:g}"
-        print(f"{each.name:<{width}}  {each.value:>7.3f} {each.unit:<2}  {goal:>8}  {each.verdict}".rstrip())
+def show_head() -> None:
+    print(f"{'measured':<{_NAME_WIDTH}}  {'value':>10}  {'goal':>8}", flush=True)
+
+
+def show(each: Measured) -> None:
+    """A line of its own as soon as it is known: the next figure may be minutes away."""
+    goal = "" if each.goal is None else f"≤ {each.goal:g}"
+    line = f"{each.name:<{_NAME_WIDTH}}  {each.value:>7.3f} {each.unit:<2}  {goal:>8}  {each.verdict}"
+    print(line.rstrip(), flush=True)

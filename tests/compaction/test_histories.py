@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ pytestmark = pytest.mark.proof
 HISTORIES = 60
 STEPS = 24
 KEPT = timedelta(days=1)
+MANY_ROWS = 1_000_000
 COLUMNS = ("id", "name", "more")
 NARROW = pa.schema([("id", pa.int64()), ("name", pa.string())])
 WIDE = NARROW.append(pa.field("more", pa.string()))
@@ -99,6 +100,7 @@ class History:
     landed: list[int] = field(default_factory=list)
     collected: int = 0
     restored: int = 0
+    looks: int = 0
     known: dict[Path, bytes] = field(default_factory=dict)
 
     @property
@@ -255,7 +257,9 @@ class History:
         return [] if state is None else self.shown(state)
 
     def shown(self, state: TableState) -> list[tuple[Any, ...]]:
-        self.reader.execute(view_sql(state))
+        """The rows of the view, which by turns is that of small files and that of large ones."""
+        self.looks += 1
+        self.reader.execute(view_sql(replace(state, rows=self.looks % 2 * MANY_ROWS)))
         names = [name for name in COLUMNS if name in state.schema.names]
         rows = self.reader.execute(f"SELECT {', '.join(names)} FROM orders").fetchall()
         return sorted(((*row, None)[: len(COLUMNS)] for row in rows), key=repr)

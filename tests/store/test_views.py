@@ -40,12 +40,21 @@ def types_of(workshop: Workshop, view: str = "orders") -> dict[str, str]:
 
 
 GOLDEN = """\
--- views/orders.sql: made by Hakiri from its catalog, form 3; written anew at every commit
+-- views/orders.sql: made by Hakiri from its catalog, form 4; written anew at every commit
 -- Catalog schema fingerprint: {fingerprint} (rev 2)
 -- Committed chunks: rev 12 since 2026-05-11T08:00:00.123456+00:00, below "/data/it's"
 -- Snapshot: none
 CREATE OR REPLACE VIEW "orders" AS
-WITH all_rows AS (
+{newest};
+CREATE OR REPLACE VIEW "orders__quarantine" AS
+  SELECT _reason, _row, _run_id, _pipeline_id, _ingested_at, _seq, _position
+  FROM read_parquet([
+      '/data/it''s/q.parquet'
+    ], hive_partitioning = false);
+"""
+
+
+ROWS = """\
   SELECT -- schema version 1
     CAST("id" AS BIGINT) AS "id",
     CAST("name" AS VARCHAR) AS "title",
@@ -64,22 +73,46 @@ WITH all_rows AS (
   FROM read_parquet([
       '/data/it''s/c.parquet'
     ], hive_partitioning = false)
-)
-SELECT "id", "title", "at"
-FROM all_rows
-QUALIFY row_number() OVER (PARTITION BY "id" ORDER BY _seq DESC, _position DESC) = 1
-  AND _op <> 'delete';
-CREATE OR REPLACE VIEW "orders__quarantine" AS
-  SELECT _reason, _row, _run_id, _pipeline_id, _ingested_at, _seq, _position
-  FROM read_parquet([
-      '/data/it''s/q.parquet'
-    ], hive_partitioning = false);
 """
+KEYS = """\
+  SELECT -- schema version 1
+    CAST("id" AS BIGINT) AS "id",
+    _seq, _position, _op
+  FROM read_parquet([
+      '/data/it''s/a.parquet',
+      '/data/it''s/b.parquet'
+    ], hive_partitioning = false)
+  UNION ALL BY NAME
+  SELECT -- schema version 2
+    CAST("id" AS BIGINT) AS "id",
+    _seq, _position, _op
+  FROM read_parquet([
+      '/data/it''s/c.parquet'
+    ], hive_partitioning = false)
+"""
+SORTED = f"""\
+SELECT "id", "title", "at"
+FROM (
+  FROM (
+{ROWS}  )
+  QUALIFY row_number() OVER (PARTITION BY "id" ORDER BY _seq DESC, _position DESC) = 1
+)
+WHERE _op <> 'delete'"""
+UNSURPASSED = f"""\
+SELECT "id", "title", "at"
+FROM (
+{ROWS}) AS found
+ANTI JOIN (
+{KEYS}) AS newer
+  ON newer."id" IS NOT DISTINCT FROM found."id"
+  AND (newer._seq > found._seq OR newer._seq = found._seq AND newer._position > found._position)
+WHERE _op <> 'delete'"""
 
 
+@pytest.mark.parametrize(("rows", "newest"), [(3 * 500 - 1, SORTED), (3 * 500, UNSURPASSED)])
 @pytest.mark.spec("HC-012")
 @pytest.mark.spec("HC-018")
-def test_the_text_of_a_view_says_what_it_shows() -> None:
+def test_the_text_of_a_view_says_what_it_shows(rows: int, newest: str) -> None:
     new = pa.schema([("id", pa.int64()), named("title", pa.string(), "name"), ("at", ZONED)])
     state = TableState(
         table="orders",
@@ -89,10 +122,11 @@ def test_the_text_of_a_view_says_what_it_shows() -> None:
         since=T0,
         root="/data/it's",
         files={2: ("/data/it's/c.parquet",), 1: ("/data/it's/a.parquet", "/data/it's/b.parquet")},
+        rows=rows,
         quarantine=("/data/it's/q.parquet",),
     )
 
-    assert view_sql(state) == GOLDEN.format(fingerprint=fingerprint(new))
+    assert view_sql(state) == GOLDEN.format(fingerprint=fingerprint(new), newest=newest)
 
 
 def test_files_of_a_version_that_nobody_knows_are_refused() -> None:
@@ -104,6 +138,7 @@ def test_files_of_a_version_that_nobody_knows_are_refused() -> None:
         since=T0,
         root="/",
         files={4: ("/a",)},
+        rows=1,
     )
 
     with pytest.raises(UnknownSchemaVersion, match="has files of schema version 4"):

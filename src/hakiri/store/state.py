@@ -177,6 +177,7 @@ def state_of(layout: StoreLayout, known: KnownTable) -> TableState:
         files=_by_version(
             (one.schema_version, f"{root}/{file.path}") for one in found.chunks for file in one.files
         ),
+        rows=sum(file.rows for one in found.chunks for file in one.files),
         quarantine=tuple(f"{root}/{path}" for one in set_aside(found) for path in one.quarantine),
         snapshot=None if found.snapshot is None else found.snapshot.snapshot,
         folded=_folded(layout, found.snapshot),

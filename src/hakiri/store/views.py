@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -17,7 +17,10 @@ from hakiri.store.names import literal, quoted
 from hakiri.store.rows import OP, POSITION, QUARANTINE_FIELDS, SEQ, Op
 from hakiri.store.schemas import fingerprint
 
-FORM = 3  # a view of an older form is written anew
+FORM = 4  # a view of an older form is written anew
+ROWS_A_FILE = (
+    500  # with fewer in each, files cost more than rows do, and every one is read as seldom as can be
+)
 SNAPSHOT_LINE = "-- Snapshot: "
 
 
@@ -26,10 +29,10 @@ class TableState:
     """A table at one moment: all that its view is made of.
 
     `schemas` holds every version from 1 on; the highest is the current one. `files` are absolute paths by
-    the schema version they were written in, and `folded` those of the snapshot: of a table with a key it has
-    one row a key, and what is in `files` is newer. `excluded` are claims whose rows in it do not count any
-    more. `revision` is the catalog's version of what landed in the table, and `since` when it got to know the
-    table: another catalog may come to the same number.
+    the schema version they were written in, and `rows` is how many rows are in them. `folded` are those of
+    the snapshot: of a table with a key it has one row a key, and what is in `files` is newer. `excluded` are
+    claims whose rows in it do not count any more. `revision` is the catalog's version of what landed in the
+    table, and `since` when it got to know the table: another catalog may come to the same number.
     """
 
     table: str
@@ -39,6 +42,7 @@ class TableState:
     since: datetime
     root: str
     files: Mapping[int, tuple[str, ...]]
+    rows: int
     quarantine: tuple[str, ...] = ()
     snapshot: SnapshotId | None = None
     folded: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
@@ -51,6 +55,10 @@ class TableState:
     @property
     def schema(self) -> pa.Schema:
         return self.schemas[self.schema_version]
+
+    @property
+    def has_small_files(self) -> bool:
+        return self.rows < ROWS_A_FILE * sum(map(len, self.files.values()))
 
 
 def header(
@@ -107,7 +115,8 @@ def _table_view(state: TableState) -> str:
     if not state.primary_key:
         return create + _every_row(names, recent, folded, state.excluded)
     keys = _parts(versions, tuple(node for node in new if node.name in state.primary_key), state.files)
-    return create + _newest_rows(names, recent, keys, folded, state.primary_key)
+    parts = _Parts(names=names, key=state.primary_key, recent=recent, keys=keys, folded=folded)
+    return create + parts.newest_rows(sorts=state.has_small_files)
 
 
 def _parts(
@@ -128,35 +137,50 @@ def _every_row(names: str, recent: str, folded: str, excluded: tuple[int, ...]) 
     return f"WITH all_rows AS (\n{rows}\n)\nSELECT {names}\nFROM all_rows;\n"
 
 
-def _newest_rows(names: str, recent: str, keys: str, folded: str, primary_key: tuple[str, ...]) -> str:
-    """One row a key. The snapshot has each key once, and what is not in it yet is newer than all of it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Parts:
+    """What the rows of a table with a key are read from: the files not folded yet, and the snapshot.
 
-    The keys are read apart from the rows: DuckDB keeps what is used twice, with columns that nobody asks for.
+    `keys` is `recent` with the columns of the key alone. It is read apart: DuckDB keeps what is used twice,
+    with columns that nobody asks for.
     """
-    if not recent:
-        return f"SELECT {names}\nFROM (\n{folded}\n);\n"
-    key = ", ".join(quoted(name) for name in primary_key)
-    newest = f"row_number() OVER (PARTITION BY {key} ORDER BY {SEQ} DESC, {POSITION} DESC) = 1"
-    is_there = f"{OP} <> {literal(Op.DELETE)}"
-    if not folded:
-        return (
-            f"WITH all_rows AS (\n{recent}\n)\n"
-            f"SELECT {names}\nFROM all_rows\nQUALIFY {newest}\n  AND {is_there};\n"
-        )
-    same = " AND ".join(
-        f"again.{quoted(name)} IS NOT DISTINCT FROM folded.{quoted(name)}" for name in primary_key
-    )
-    lines = (
-        f"WITH folded AS (\n{folded}\n),",
-        f"again AS (\n  FROM (\n{keys}\n  )\n  SELECT DISTINCT {key}\n)",
-        f"SELECT {names}",
-        f"FROM folded ANTI JOIN again ON {same}",
-        "UNION ALL",
-        f"SELECT {names}",
-        f"FROM (\n  FROM (\n{recent}\n  )\n  QUALIFY {newest}\n)",
-        f"WHERE {is_there};",
-    )
-    return "".join(f"{line}\n" for line in lines)
+
+    names: str
+    key: tuple[str, ...]
+    recent: str
+    keys: str
+    folded: str
+
+    def newest_rows(self, *, sorts: bool) -> str:
+        """One row a key. The snapshot has each key once, and what is not in it yet is newer than all of it.
+
+        By sorting the rows of each key, or by looking for newer ones of the same key: that reads the files
+        once more, but none of the rows that a filter leaves out, and keeps nothing but keys in memory.
+        """
+        if not self.recent:
+            return f"SELECT {self.names}\nFROM (\n{self.folded}\n);\n"
+        newest = self._sorted() if sorts else self._unsurpassed()
+        folded = [*self._without_newer(self.folded), "UNION ALL"] if self.folded else []
+        return "\n".join((*folded, *newest, f"WHERE {OP} <> {literal(Op.DELETE)};\n"))
+
+    def _sorted(self) -> Iterator[str]:
+        key = ", ".join(map(quoted, self.key))
+        order = f"PARTITION BY {key} ORDER BY {SEQ} DESC, {POSITION} DESC"
+        yield f"SELECT {self.names}"
+        yield f"FROM (\n  FROM (\n{self.recent}\n  )"
+        yield f"  QUALIFY row_number() OVER ({order}) = 1\n)"
+
+    def _unsurpassed(self) -> Iterator[str]:
+        yield from self._without_newer(self.recent)
+        later = f"newer.{SEQ} = found.{SEQ} AND newer.{POSITION} > found.{POSITION}"
+        yield f"  AND (newer.{SEQ} > found.{SEQ} OR {later})"
+
+    def _without_newer(self, rows: str) -> Iterator[str]:
+        same = (f"newer.{quoted(name)} IS NOT DISTINCT FROM found.{quoted(name)}" for name in self.key)
+        yield f"SELECT {self.names}"
+        yield f"FROM (\n{rows}\n) AS found"
+        yield f"ANTI JOIN (\n{self.keys}\n) AS newer"
+        yield f"  ON {' AND '.join(same)}"
 
 
 def _part(version: int, old: tuple[Node, ...], new: tuple[Node, ...], paths: tuple[str, ...]) -> str:

@@ -53,6 +53,7 @@ def connect(state: StoreState) -> duckdb.DuckDBPyConnection:
 
     connection = duckdb.connect()
     connection.execute("SET parquet_metadata_cache = true")  # no file ever changes
+    connection.execute("SET disable_parquet_prefetching = true")  # whole columns, for what may be one page
     attach(connection, state)
     return connection
 
