@@ -41,6 +41,37 @@ def test_of_each_key_the_newest_row_is_kept(bench: Bench) -> None:
     assert (manifest.rows_read, manifest.rows) == (5, 4)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "seen"),
+    [
+        ((), ("id",), [(1, "b"), (2, "a")]),
+        (("id", "name"), ("id",), [(1, "b"), (2, "a")]),
+        (("id", "name"), ("name", "id"), [(1, "a"), (1, "b"), (2, "a")]),
+        (("id", "name"), (), [(1, "a"), (1, "b"), (2, "a")]),
+    ],
+)
+@pytest.mark.parametrize("has_more", [False, True])
+@pytest.mark.spec("HC-014")
+def test_a_snapshot_made_before_the_key_changed_is_seen_by_the_new_one(
+    bench: Bench,
+    before: tuple[str, ...],
+    after: tuple[str, ...],
+    seen: list[tuple[int, str]],
+    has_more: bool,
+) -> None:
+    bench.land([{"id": 1, "name": "a"}, {"id": 2, "name": "a"}, {"id": 1, "name": "b"}], SCHEMA, *before)
+    bench.compacted()
+    bench.workshop.evolve(SCHEMA, *after)
+    bench.workshop.publish()
+    if has_more:
+        bench.land([{"id": 9, "name": "z"}], SCHEMA, *after)
+        seen = [*seen, (9, "z")]
+
+    assert bench.rows() == seen
+    bench.compact()
+    assert bench.rows() == seen
+
+
 @pytest.mark.spec("HC-011")
 @pytest.mark.spec("HC-029")
 def test_only_what_is_newer_than_the_snapshot_is_folded_into_the_next(bench: Bench) -> None:

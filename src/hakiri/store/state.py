@@ -7,10 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+import pyarrow as pa
+
 from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.chunks import Chunk
 from hakiri.catalog.contract.schemas import SchemaChange
 from hakiri.core.ids import ChunkId, PipelineId, TableName
+from hakiri.store.descent import descent
 from hakiri.store.layout import StoreLayout
 from hakiri.store.schemas import schema_from
 from hakiri.store.snapshots import Place, SnapshotManifest
@@ -167,22 +170,40 @@ def table_state(
 def state_of(layout: StoreLayout, known: KnownTable) -> TableState:
     """The files of a table, as its view names them."""
     root, found = str(layout.root), known.contents
+    schemas = {step.version: schema_from(step.after) for step in known.log}
+    folded = _folded(layout, found.snapshot)
+    files = [(one.schema_version, f"{root}/{file.path}") for one in found.chunks for file in one.files]
+    rows = sum(file.rows for one in found.chunks for file in one.files)
+    if found.snapshot is not None and not _has_key(found.snapshot, known.primary_key, schemas):
+        # It may have several rows of what is one key now: they are found as those of chunks are.
+        files, folded, rows = [*folded, *files], [], found.snapshot.rows + rows
     return TableState(
         table=known.table,
         primary_key=known.primary_key,
-        schemas={step.version: schema_from(step.after) for step in known.log},
+        schemas=schemas,
         revision=found.revision,
         since=known.since,
         root=root,
-        files=_by_version(
-            (one.schema_version, f"{root}/{file.path}") for one in found.chunks for file in one.files
-        ),
-        rows=sum(file.rows for one in found.chunks for file in one.files),
+        files=_by_version(files),
+        rows=rows,
         quarantine=tuple(f"{root}/{path}" for one in set_aside(found) for path in one.quarantine),
         snapshot=None if found.snapshot is None else found.snapshot.snapshot,
-        folded=_folded(layout, found.snapshot),
+        folded=_by_version(folded),
         excluded=found.excluded,
     )
+
+
+def _has_key(
+    snapshot: SnapshotManifest, primary_key: tuple[str, ...], schemas: Mapping[int, pa.Schema]
+) -> bool:
+    """Whether a snapshot has each key once, whatever the columns were called by then; without one it has."""
+    if not primary_key or snapshot.primary_key == primary_key:
+        return True
+    versions = descent(schemas)
+    then, now = versions.get(snapshot.schema_version, ()), versions[max(versions)]
+    return {node.identity for node in then if node.name in snapshot.primary_key} == {
+        node.identity for node in now if node.name in primary_key
+    }
 
 
 def set_aside(found: Contents) -> tuple[Landed, ...]:
@@ -191,11 +212,11 @@ def set_aside(found: Contents) -> tuple[Landed, ...]:
     return tuple(one for one in seen if one.quarantine)
 
 
-def _folded(layout: StoreLayout, snapshot: SnapshotManifest | None) -> Mapping[int, tuple[str, ...]]:
+def _folded(layout: StoreLayout, snapshot: SnapshotManifest | None) -> list[tuple[int, str]]:
     if snapshot is None:
-        return {}
+        return []
     data = layout.data_folder(snapshot.table)
-    return _by_version((file.schema_version, f"{data}/{file.path}") for file in snapshot.files)
+    return [(file.schema_version, f"{data}/{file.path}") for file in snapshot.files]
 
 
 def _by_version(paths: Iterable[tuple[int, str]]) -> Mapping[int, tuple[str, ...]]:
