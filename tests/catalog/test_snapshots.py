@@ -224,15 +224,16 @@ def test_a_file_that_is_doomed_again_keeps_the_later_date(database: Database, or
     assert garbage.due(T0 + 9 * DAY) == (a_file("f", keep=3 * DAY),)
 
 
-def test_forgetting_counts_the_named_files_and_changes_the_past_of_their_tables(database: Database) -> None:
+def test_naming_files_and_forgetting_them_changes_the_past_of_their_tables(database: Database) -> None:
     snapshots, garbage = SqlSnapshots(database), SqlGarbage(database)
     pulls = TableName("pulls")
     garbage.doom([a_file("a"), a_file("b"), a_file("c", table=pulls), a_file("d\n'é\"\\")], T0)
+    assert (snapshots.revision(ISSUES), snapshots.revision(pulls)) == (1, 1)
 
     assert garbage.forget(iter(["a", "c", "nobody knows it", "d\n'é\"\\", "a"]), T0 + DAY) == 3
 
     assert garbage.due(T0 + 9 * DAY) == (a_file("b"),)
-    assert (snapshots.revision(ISSUES), snapshots.revision(pulls)) == (1, 1)
+    assert (snapshots.revision(ISSUES), snapshots.revision(pulls)) == (2, 2)
 
 
 def test_forgetting_nothing_changes_nothing(database: Database) -> None:

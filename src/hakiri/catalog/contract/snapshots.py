@@ -97,7 +97,11 @@ class Garbage(Protocol):
     """The only files that may be deleted: those named here, once their time has come."""
 
     def doom(self, files: Iterable[DoomedFile], now: datetime) -> None:
-        """Name files that nothing refers to. One that is named already keeps the later date."""
+        """Name files that nothing refers to. One that is named already keeps the later date.
+
+        Their tables' revisions grow: whoever is about to commit a snapshot has to look again whether these
+        are its own, which somebody took for left behind.
+        """
 
     def due(self, now: datetime, *, limit: int = 1000) -> tuple[DoomedFile, ...]:
         """Files whose time has come, the longest due first."""

@@ -92,8 +92,14 @@ class SqlGarbage:
 
     def doom(self, files: Iterable[DoomedFile], now: datetime) -> None:
         doomed = tuple(files)
+
+        def work(tx: Transaction) -> None:
+            for table in sorted({file.table for file in doomed}):
+                bump_revision(tx, table)
+            doom_files(tx, doomed, now)
+
         if doomed:
-            self._database.write(lambda tx: doom_files(tx, doomed, now))
+            self._database.write(work)
 
     def due(self, now: datetime, *, limit: int = 1000) -> tuple[DoomedFile, ...]:
         return tuple(_doomed(row) for row in self._database.all("due_files", now=now, limit=limit))

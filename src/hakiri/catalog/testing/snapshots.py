@@ -354,12 +354,24 @@ class GarbageContract(Contract):
 
         assert catalog.garbage.due(T0 + MINUTE) == (late,)
 
+    def test_a_snapshot_begun_before_files_were_named_is_stale(self, catalog: Catalog) -> None:
+        begun = catalog.snapshots.revision(TABLE)
+        other = catalog.snapshots.revision(OTHER_TABLE)
+
+        catalog.garbage.doom([doomed("a"), doomed("b")], T0)
+
+        assert catalog.snapshots.revision(OTHER_TABLE) == other
+        with pytest.raises(SnapshotStale):
+            catalog.snapshots.commit(snapshot_of(begun), T0)
+
     def test_deleted_files_are_forgotten_and_counted_once(self, catalog: Catalog) -> None:
         first, second = doomed("a"), doomed("ü b")
         catalog.garbage.doom([first, second, doomed("c", table=OTHER_TABLE)], T0)
 
+        named = [catalog.snapshots.revision(table) for table in (TABLE, OTHER_TABLE)]
+
         assert catalog.garbage.forget(iter([first.path, second.path, first.path, "unknown"]), T0) == 2
         assert catalog.garbage.forget([first.path], T0) == 0
         assert catalog.garbage.due(T0) == (doomed("c", table=OTHER_TABLE),)
-        assert catalog.snapshots.revision(TABLE) > 0
-        assert catalog.snapshots.revision(OTHER_TABLE) == 0
+        assert catalog.snapshots.revision(TABLE) > named[0]
+        assert catalog.snapshots.revision(OTHER_TABLE) == named[1]

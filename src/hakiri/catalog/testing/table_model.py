@@ -68,6 +68,11 @@ class GarbageModel:
         self._revisions = revisions
 
     def doom(self, files: Iterable[DoomedFile], now: datetime) -> None:
+        named = tuple(files)
+        self._revisions.update({file.table for file in named})
+        self.name(named)
+
+    def name(self, files: Iterable[DoomedFile]) -> None:
         for file in files:
             known = self.doomed.get(file.path, file)
             self.doomed[file.path] = replace(known, keep_until=max(known.keep_until, file.keep_until))
@@ -113,7 +118,7 @@ class SnapshotsModel:
         self._revisions[snapshot.table] += 1
         self.committed[snapshot.snapshot] = snapshot
         self.committed_at[snapshot.snapshot] = now
-        self._garbage.doom(drops, now)
+        self._garbage.name(drops)
 
     def current(self, table: TableName) -> Snapshot | None:
         return next(reversed(self.all(table)), None)
