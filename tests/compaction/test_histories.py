@@ -221,6 +221,16 @@ class History:
         else:
             assert self.shown(state) == naive.rows()
 
+    def whole_past(self) -> list[list[tuple[Any, ...]] | None]:
+        """What is seen of each moment of the past, and None where nothing is any more."""
+        seen: list[list[tuple[Any, ...]] | None] = []
+        for at, _ in self.past:
+            try:
+                seen.append(self.shown(state_at(self.workshop.layout, self.workshop.catalog, ORDERS, at)))
+            except (NotThere, PastGone):
+                seen.append(None)
+        return seen
+
     def must_be_gone(self, at: datetime, error: StoreError) -> None:
         if isinstance(error, NotThere):
             assert not any(naive.chunks for moment, naive in self.past if moment <= at)
@@ -261,15 +271,15 @@ class History:
         return sorted(((*row, None)[: len(COLUMNS)] for row in rows), key=repr)
 
     def rebuild(self) -> None:
-        """Make the catalog anew from the tree. What was under way is lost, and nothing else."""
-        before = self.state()
+        """Make the catalog anew from the tree. What was under way is lost, and nothing else; no past is."""
+        before, looked_back = self.state(), self.whole_past()
         self.slow.clear()
         rebuild_catalog(self.workshop, self.bench.clock.now())
         assert self.state() == before
+        for (_, naive), then, now in zip(self.past, looked_back, self.whole_past(), strict=True):
+            assert now == naive.rows() if now is not None else then is None
         assert self.workshop.catalog.check() == ()
-        # What a restore had withdrawn is not known any more, nor is the past that it was seen in.
-        self.past.clear()
-        self.landed = [int(chunk.chunk) for chunk in self.workshop.chunks()]
+        assert sorted(self.landed) == sorted(int(chunk.chunk) for chunk in self.workshop.chunks())
 
     def state(self) -> dict[str, Any]:
         """What no reader may see change."""

@@ -20,12 +20,12 @@ from hakiri.compaction.steps import Reached, Step, unwatched
 from hakiri.compaction.tasks import Folded, Recipe, RunTasks
 from hakiri.core.clock import Clock
 from hakiri.core.errors import HakiriError
-from hakiri.core.ids import NodeId, RunId, SnapshotId, TableName
+from hakiri.core.ids import IndexId, NodeId, RunId, SnapshotId, TableName
 from hakiri.store.files import Files, LocalFiles
 from hakiri.store.layout import StoreLayout, snapshot_name
 from hakiri.store.schemas import fingerprint, schema_from
 from hakiri.store.sidecars import SidecarManifest
-from hakiri.store.snapshots import SnapshotFile, SnapshotManifest
+from hakiri.store.snapshots import SnapshotFile, SnapshotManifest, Withdrawal
 from hakiri.store.state import LandedChunks, contents
 
 _TRIES = 5
@@ -132,7 +132,7 @@ class Compactor:
             built_from = self.clock.monotonic()
             sidecars = self._staged(staging, manifest, laid_out)
             sidecar_seconds = self.clock.monotonic() - built_from
-            manifest = replace(manifest, indexes=tuple(indexes))
+            manifest = self._final(manifest, selection, indexes)
             staging.write(manifest)
             self.reached(Step.MANIFEST_FINAL)
             staging.move(manifest, sidecars)
@@ -228,6 +228,19 @@ class Compactor:
             claims_held=selection.claims_held,
             files=_files(selection, folded, snapshot, schema.version),
         )
+
+    def _final(
+        self, manifest: SnapshotManifest, selection: Selection, indexes: Sequence[IndexId]
+    ) -> SnapshotManifest:
+        """What is committed: with the moment as late as can be, and all that was ever withdrawn."""
+        now = self.clock.now()
+        before = () if selection.current is None else selection.current.withdrawals
+        own = (
+            ()
+            if selection.placeless is None
+            else (Withdrawal(snapshot=manifest.snapshot, at=now, claims=selection.placeless),)
+        )
+        return replace(manifest, created_at=now, indexes=tuple(indexes), withdrawals=(*before, *own))
 
     def _committed(
         self, schema: TableSchema, manifest: SnapshotManifest, selection: Selection, laid_out: TableLayout

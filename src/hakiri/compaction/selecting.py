@@ -20,7 +20,8 @@ class Selection:
 
     `folded` are read from their own files, and `base` from its snapshot, but for the claims `excluded`. What
     was `replaced` goes nowhere, nor does what a restore has `withdrawn`. `held`, `claims_held`, `left_out`
-    and `frontier` are for the manifest.
+    and `frontier` are for the manifest, and so is `placeless`: of a restore all claims that landed and have
+    no place then, as ranges.
     """
 
     frontier: int
@@ -33,6 +34,7 @@ class Selection:
     claims_held: int
     left_out: tuple[int, ...]
     withdrawn: tuple[Landed, ...] = ()
+    placeless: tuple[tuple[int, int], ...] | None = None
 
     @property
     def is_empty(self) -> bool:
