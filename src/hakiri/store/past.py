@@ -139,6 +139,16 @@ def count_rows(state: TableState) -> int:
     return int(found)
 
 
+def count_readable_rows(state: TableState) -> int | None:
+    """The same; None if a damaged file keeps readers from it."""
+    import duckdb
+
+    try:
+        return count_rows(state)
+    except duckdb.Error:
+        return None
+
+
 def snapshot_at(commits: Sequence[tuple[SnapshotId, datetime]], at: datetime) -> SnapshotId | None:
     """The snapshot that readers saw then: of those that were committed by then the last. Pure."""
     return next((snapshot for snapshot, moment in reversed(commits) if moment <= at), None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from enum import StrEnum
@@ -109,8 +109,7 @@ class SnapshotManifest:
         """Where the rows of a claim are."""
         if seq >= self.frontier or seq in self.left_out:
             return Place.CHUNK
-        behind = bisect_right(self.held, (seq, self.frontier))
-        return Place.SNAPSHOT if behind and seq <= self.held[behind - 1][1] else Place.NOWHERE
+        return Place.SNAPSHOT if is_within(self.held, seq) else Place.NOWHERE
 
     def withdrawn_before(self, at: datetime) -> frozenset[int]:
         """The claims that had landed and did not count at a moment when this was not the snapshot yet."""
@@ -161,6 +160,12 @@ def _withdrawal(said: Mapping[str, Any]) -> Withdrawal:
         at=datetime.fromisoformat(said["at"]),
         claims=tuple((first, last) for first, last in said["claims"]),
     )
+
+
+def is_within(ranges: Sequence[tuple[int, int]], seq: int) -> bool:
+    """Whether one of the ranges, which are in order, has the number."""
+    behind = bisect_right(ranges, seq, key=lambda each: each[0])
+    return behind > 0 and seq <= ranges[behind - 1][1]
 
 
 def ranges_of(held: Collection[int], others: Collection[int]) -> tuple[tuple[int, int], ...]:
