@@ -37,6 +37,8 @@ EXAMPLES: MappingProxyType[str, Any] = MappingProxyType(
         "tuple[str, ...]": ("a", "b"),
         "datetime | None": datetime(2026, 5, 11, tzinfo=UTC),
         "Iterable[str]": ("a", "b"),
+        "Mapping[PipelineId, Sequence[ChunkId]]": {"shop": [1, 2]},
+        "SnapshotId | None": "2026-05-11T08-00-00Z-anna-5f0e11-8d1c22aa",
         "Sequence[str]": ["a", "b"],
         "Place": Place("hakiri.toml", 1),
         "Sequence[Place]": [Place("hakiri.toml", 1), Place("pipelines/a.json")],

@@ -139,6 +139,16 @@ def test_a_rehearsal_says_what_would_change_and_changes_nothing(run: Run, worksh
     assert workshop.catalog.audit.page() == ()
 
 
+def test_a_table_that_cannot_be_read_is_restored_to_what_can(run: Run, workshop: Workshop) -> None:
+    for file in workshop.layout.data_folder(ORDERS).rglob("part-*.parquet"):
+        file.unlink()
+
+    outcome = run("context", "restore", "orders", "--at", FIRST, "--yes")
+
+    assert outcome.out.startswith("orders: has 0 rows in place of what cannot be read; 1 chunk withdrawn, ")
+    assert workshop.query("SELECT count(*) FROM orders") == [(0,)]
+
+
 @pytest.mark.spec("HC-043")
 def test_all_tables_are_restored_but_for_those_that_were_not_there(run: Run, workshop: Workshop) -> None:
     outcome = run("context", "restore", "--at", FIRST, "--yes", "--json", "--as", "agent:max")

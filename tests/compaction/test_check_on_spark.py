@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -23,6 +24,7 @@ from hakiri.store.checking.checking import Checker
 from hakiri.store.checking.findings import Finding
 from hakiri.store.files import LocalFiles
 from hakiri.store.publishing import Publisher
+from hakiri.store.reading import open_reader
 
 pytestmark = pytest.mark.spark
 
@@ -36,6 +38,43 @@ def findings(lab: Lab, catalog: Catalog) -> tuple[Finding, ...]:
     return checker.check(Unwatched()).findings
 
 
+def compactor(lab: Lab, catalog: Catalog, spark: Any) -> Compactor:
+    publisher = Publisher(lab.layout, catalog)
+    return Compactor(
+        catalog=catalog,
+        layout=lab.layout,
+        clock=lab.clock,
+        node=NodeId("node-2"),
+        run_tasks=SparkTasks(lambda: spark),
+        publish=lambda name: publisher.publish([name]),
+    )
+
+
+def test_a_damaged_snapshot_is_folded_once_more(lab: Lab, source: CountedSource, spark: Any) -> None:
+    source.put(moments(30))
+    lab.write(manifest("monotonic", config=', window = "20d"'))
+    lab.applied()
+    with lab.catalog() as catalog:
+        work = CompactionRun(compactor=compactor(lab, catalog, spark), table=TABLE, laid_out=TableLayout())
+        made = work.work(RunId("run-00000001"))
+        assert made is not None
+        with open_reader(lab.layout) as reader:
+            before = reader.execute(f"FROM {TABLE} ORDER BY ALL").fetchall()
+        file = lab.layout.data_folder(TABLE) / made.manifest.files[0].path
+        file.write_bytes(file.read_bytes()[:-1] + b"?")
+        assert [one.path for one in findings(lab, catalog)] == [lab.layout.relative(file)]
+
+        done = replace(work, is_full=True).work(RunId("run-00000002"))
+
+        assert done is not None
+        assert done.mended == (lab.layout.relative(file),)
+        with open_reader(lab.layout) as reader:
+            assert reader.execute(f"FROM {TABLE} ORDER BY ALL").fetchall() == before
+        collector = Collector(catalog=catalog, layout=lab.layout, clock=lab.clock, files=LocalFiles())
+        assert [one.path for one in collector.collect(timedelta()).deleted] == [lab.layout.relative(file)]
+        assert findings(lab, catalog) == ()
+
+
 @pytest.mark.spec("HC-001")
 def test_what_runs_and_compactions_leave_is_whole(lab: Lab, source: CountedSource, spark: Any) -> None:
     source.put(moments(30))
@@ -44,17 +83,9 @@ def test_what_runs_and_compactions_leave_is_whole(lab: Lab, source: CountedSourc
 
     with lab.catalog() as catalog:
         assert findings(lab, catalog) == ()
-        publisher = Publisher(lab.layout, catalog)
-        compactor = Compactor(
-            catalog=catalog,
-            layout=lab.layout,
-            clock=lab.clock,
-            node=NodeId("node-2"),
-            run_tasks=SparkTasks(lambda: spark),
-            publish=lambda name: publisher.publish([name]),
-        )
         laid_out = TableLayout(retain=timedelta())
-        assert CompactionRun(compactor=compactor, table=TABLE, laid_out=laid_out).work(RunId("run-1"))
+        work = CompactionRun(compactor=compactor(lab, catalog, spark), table=TABLE, laid_out=laid_out)
+        assert work.work(RunId("run-1"))
         assert findings(lab, catalog) == ()
         collector = Collector(catalog=catalog, layout=lab.layout, clock=lab.clock, files=LocalFiles())
         assert collector.collect(timedelta(), tables=[TABLE]).deleted

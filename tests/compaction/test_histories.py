@@ -19,14 +19,15 @@ from tests.store.workshop import ORDERS, PIPELINE, T0, Workshop, open_workshop
 
 from hakiri.catalog.contract.chunks import ChunkAttempt
 from hakiri.compaction.collecting import Collector
-from hakiri.compaction.errors import TableBusy
+from hakiri.compaction.errors import FilesDamaged, TableBusy
 from hakiri.compaction.partitions import ByValue
 from hakiri.compaction.recipes import TableLayout
 from hakiri.compaction.steps import Step, unwatched
-from hakiri.core.ids import ChunkId
+from hakiri.core.ids import ChunkId, PipelineId
 from hakiri.store.errors import NotThere, PastGone, StoreError
 from hakiri.store.files import LocalFiles
 from hakiri.store.past import state_at
+from hakiri.store.snapshots import SnapshotManifest
 from hakiri.store.state import table_state
 from hakiri.store.views import TableState, view_sql
 
@@ -101,6 +102,8 @@ class History:
     collected: int = 0
     restored: int = 0
     looks: int = 0
+    mended: int = 0
+    gone_before: datetime = T0
     known: dict[Path, bytes] = field(default_factory=dict)
 
     @property
@@ -186,6 +189,26 @@ class History:
         assert found.in_use == ()
         self.collected += len(found.deleted)
 
+    def mend(self) -> None:
+        """A file of the snapshot is gone: all of it is had from elsewhere, or it is told that it is not."""
+        current = self.workshop.catalog.snapshots.current(ORDERS)
+        files = () if current is None else SnapshotManifest.parse(current.manifest).files
+        if not files:
+            return
+        file = self.workshop.layout.data_folder(ORDERS) / self.chance.choice(files).path
+        kept = file.read_bytes()
+        file.unlink()
+        lost: dict[PipelineId, Any] = {}
+        try:
+            self.bench.compact(self.chance.choice(LAYOUTS), is_full=True)
+        except FilesDamaged as error:
+            lost = error.lost
+            file.write_bytes(kept)
+        is_mended = self.workshop.catalog.snapshots.current(ORDERS) != current
+        assert is_mended == (not lost)
+        if is_mended:
+            self.mended, self.gone_before = self.mended + 1, self.bench.clock.now()
+
     def restore(self) -> None:
         if not self.past:
             return
@@ -223,11 +246,21 @@ class History:
         else:
             assert self.shown(state) == naive.rows()
 
+    def whole_past(self) -> list[list[tuple[Any, ...]] | None]:
+        """What is seen of each moment of the past, and None where nothing is any more."""
+        seen: list[list[tuple[Any, ...]] | None] = []
+        for at, _ in self.past:
+            try:
+                seen.append(self.shown(state_at(self.workshop.layout, self.workshop.catalog, ORDERS, at)))
+            except (NotThere, PastGone):
+                seen.append(None)
+        return seen
+
     def must_be_gone(self, at: datetime, error: StoreError) -> None:
         if isinstance(error, NotThere):
             assert not any(naive.chunks for moment, naive in self.past if moment <= at)
             return
-        assert at < self.bench.clock.now() - KEPT
+        assert at < max(self.bench.clock.now() - KEPT, self.gone_before)
         assert isinstance(error, PastGone)
         assert error.since is None or error.since > at
 
@@ -265,15 +298,16 @@ class History:
         return sorted(((*row, None)[: len(COLUMNS)] for row in rows), key=repr)
 
     def rebuild(self) -> None:
-        """Make the catalog anew from the tree. What was under way is lost, and nothing else."""
-        before = self.state()
+        """Make the catalog anew from the tree. What was under way is lost, and nothing else; no past is."""
+        before, looked_back = self.state(), self.whole_past()
+        if rebuild_catalog(self.workshop, self.bench.clock.now()) is None:
+            return
         self.slow.clear()
-        rebuild_catalog(self.workshop, self.bench.clock.now())
         assert self.state() == before
+        for (_, naive), then, now in zip(self.past, looked_back, self.whole_past(), strict=True):
+            assert now == naive.rows() if now is not None else then is None
         assert self.workshop.catalog.check() == ()
-        # What a restore had withdrawn is not known any more, nor is the past that it was seen in.
-        self.past.clear()
-        self.landed = [int(chunk.chunk) for chunk in self.workshop.chunks()]
+        assert sorted(self.landed) == sorted(int(chunk.chunk) for chunk in self.workshop.chunks())
 
     def state(self) -> dict[str, Any]:
         """What no reader may see change."""
@@ -296,6 +330,7 @@ MOVES: tuple[tuple[Callable[[History], None], int], ...] = (
     (History.collect, 2),
     (History.rebuild, 2),
     (History.restore, 4),
+    (History.mend, 2),
     (History.look_back, 3),
 )
 
@@ -311,7 +346,7 @@ def histories() -> Iterator[tuple[int, bool]]:
 @pytest.mark.spec("HC-043")
 @pytest.mark.timeout(400)
 def test_whatever_happens_a_reader_sees_what_a_naive_table_has(tmp_path: Path) -> None:
-    folded = collected = restored = 0
+    folded = collected = restored = mended = 0
     moves, weights = zip(*MOVES, strict=True)
     # One DuckDB for all of them: to start one takes ten times as long as to ask it.
     with duckdb.connect() as reader:
@@ -330,6 +365,8 @@ def test_whatever_happens_a_reader_sees_what_a_naive_table_has(tmp_path: Path) -
                 folded += workshop.catalog.snapshots.current_id(ORDERS) is not None
                 collected += history.collected
                 restored += history.restored
+                mended += history.mended
     assert folded > HISTORIES // 2
     assert collected > 0
     assert restored > HISTORIES // 4
+    assert mended > HISTORIES // 4

@@ -100,7 +100,7 @@ def recipe(*cluster_by: str) -> Recipe:
     return Recipe(table="orders", schemas={}, primary_key=("id",), cluster_by=cluster_by)
 
 
-FILE = InputFile(path="a", schema_version=1, rows=1, bytes=1)
+FILE = InputFile(path="a", schema_version=1, rows=1, bytes=1, sha256="")
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,7 @@ def test_every_file_that_is_gone_is_found_unless_a_collection_may_have_taken_it(
         ("with a key", "put it back from a copy of the store; until then"),
         ("without a key", "hakiri backfill rewind shop --table events --from … --to … --reason damaged"),
         ("quarantine", "the rows that readers see are not hurt"),
-        ("snapshot", "run no `hakiri context gc` before: the files that were folded into it are still there"),
+        ("snapshot", "run `hakiri context compact --full orders`, and no `hakiri context gc` before"),
         ("old snapshot", "nothing is lost: a newer snapshot has taken its place"),
         ("index", "run `hakiri context compact --full orders`, which builds it anew"),
     ],

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 from tests.compaction.bench import Bench
 from tests.store.golden.make import FOLDER, answers_of
+from tests.store.rebuilding import rebuild_catalog
 from tests.store.test_checking import checked
-from tests.store.workshop import Workshop, open_workshop
+from tests.store.workshop import T0, Workshop, open_workshop
 
+from hakiri.store.checking.findings import Severity
 from hakiri.store.publishing import Publisher
 
 GOLDEN = sorted(path.name.removesuffix(".tar.xz") for path in FOLDER.glob("*.tar.xz"))
@@ -42,6 +44,16 @@ def test_what_readers_saw_then_they_see_now(golden: tuple[str, Workshop]) -> Non
 
     assert answers_of(workshop) == answers(name)
     assert checked(workshop).findings == ()
+
+
+def test_its_catalog_can_be_made_anew(golden: tuple[str, Workshop]) -> None:
+    name, workshop = golden
+
+    rebuild_catalog(workshop, T0)
+
+    assert Publisher(workshop.layout, workshop.catalog).publish_anew() == ()
+    assert answers_of(workshop) == answers(name)
+    assert [one for one in checked(workshop).findings if one.severity is not Severity.LITTER] == []
 
 
 def test_it_can_be_compacted_and_written_to(golden: tuple[str, Workshop]) -> None:

@@ -29,7 +29,7 @@ def landed(chunk: int, **said: object) -> Landed:
         "successors": 1,
         "seq": chunk,
         "schema_version": 1,
-        "files": (LandedFile(f"{chunk}.parquet", 1, 1),),
+        "files": (LandedFile(f"{chunk}.parquet", 1, 1, ""),),
         "quarantine": (),
     }
     return Landed(chunk=ChunkId(chunk), **values | said)  # type: ignore[arg-type]
@@ -333,7 +333,9 @@ def test_a_row_of_the_catalog_is_read_with_its_manifest(workshop: Workshop) -> N
         seq=1001,
         schema_version=3,
         run=MANIFEST.run,
-        files=tuple(LandedFile(f"{place}/{file.name}", file.rows, file.bytes) for file in MANIFEST.files),
+        files=tuple(
+            LandedFile(f"{place}/{file.name}", file.rows, file.bytes, file.sha256) for file in MANIFEST.files
+        ),
         quarantine=(f"{place}/quarantine-00000.parquet",),
         pass_number=5,
         pass_size=2,

@@ -33,11 +33,14 @@ class Power:
     """Lets a process work below a root until it comes to a step on the disk, and then cuts the power.
 
     `aside` is an empty folder on the same disk. `spared` are names below the root that look after themselves.
+    Those `returning` are there again as they were, unless the root was synced without them: whoever takes
+    them away need not do that in Python.
     """
 
     root: Path
     aside: Path
     spared: Collection[str]
+    returning: Collection[str] = ()
 
     @property
     def _journal(self) -> Path:
@@ -51,6 +54,9 @@ class Power:
         """Do the work in another process, which dies at the step; False if it came to its end before."""
         shutil.rmtree(self.aside, ignore_errors=True)
         self.aside.mkdir()
+        for name in self.returning:
+            if (self.root / name).exists():
+                shutil.copy(self.root / name, self.aside / name)
         self._note_all()
         kill = Kill(is_at_disk=True, count=step)
         trouble = self.aside / "trouble"
@@ -72,6 +78,11 @@ class Power:
         lines = [json.loads(line) for line in self._journal.read_text().splitlines()]
         removed = self._removed()
         Disk(self.root, self._journal, self.spared).cut()
+        listed = [names for folder, *rest in lines if folder == str(self.root) for names in rest]
+        for name in self.returning:
+            was_there, is_there = (self.aside / name).exists(), (self.root / name).exists()
+            if was_there and not is_there and all(name in names for names in listed):
+                shutil.copy(self.aside / name, self.root / name)
         for file in removed:
             synced = [said for said in lines[file.after_lines :] if isinstance(said[0], str)]
             if not any(_is_known_gone(file.path, Path(folder), names) for folder, names in synced):

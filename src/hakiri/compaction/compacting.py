@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -13,6 +13,7 @@ from hakiri.catalog.contract.snapshots import DoomedFile, Sidecar, Snapshot
 from hakiri.catalog.errors import CatalogError, SnapshotStale
 from hakiri.compaction.errors import TableMoved
 from hakiri.compaction.folding import BYTES_A_RANGE, Fold
+from hakiri.compaction.mending import Mended, Mender
 from hakiri.compaction.recipes import TableLayout, is_laid_out, recipe_of
 from hakiri.compaction.selecting import Selection, dropped_files, input_files, select
 from hakiri.compaction.staging import Staging
@@ -20,12 +21,12 @@ from hakiri.compaction.steps import Reached, Step, unwatched
 from hakiri.compaction.tasks import Folded, Recipe, RunTasks
 from hakiri.core.clock import Clock
 from hakiri.core.errors import HakiriError
-from hakiri.core.ids import NodeId, RunId, SnapshotId, TableName
+from hakiri.core.ids import IndexId, NodeId, RunId, SnapshotId, TableName
 from hakiri.store.files import Files, LocalFiles
 from hakiri.store.layout import StoreLayout, snapshot_name
 from hakiri.store.schemas import fingerprint, schema_from
 from hakiri.store.sidecars import SidecarManifest
-from hakiri.store.snapshots import SnapshotFile, SnapshotManifest
+from hakiri.store.snapshots import SnapshotFile, SnapshotManifest, Withdrawal
 from hakiri.store.state import LandedChunks, contents
 
 _TRIES = 5
@@ -43,13 +44,17 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compacted:
-    """A snapshot that readers see now, what it was made of, and what was left for the next one."""
+    """A snapshot that readers see now, what it was made of, and what was left for the next one.
+
+    `mended` are files that were damaged, and that others have taken the place of: paths below the root.
+    """
 
     manifest: SnapshotManifest
     runs: tuple[RunId, ...]
     bytes_read: int
     waiting: int
     files_kept: int = 0
+    mended: tuple[str, ...] = ()
     sidecar_seconds: float = 0.0
 
 
@@ -100,10 +105,13 @@ class Compactor:
         return Chosen(schema=schema, selection=selection, waiting=waiting, is_full=is_full)
 
     def make(self, chosen: Chosen, run: RunId, laid_out: TableLayout) -> Compacted:
-        """Fold what was chosen. Raises as `compact` does."""
+        """Fold what was chosen.
+
+        What is written anew in full is made of whole files only: of what its inputs were made of, if these
+        are damaged. Raises as `compact` does, and FilesDamaged.
+        """
         schema, selection = chosen.schema, chosen.selection
         table, began = schema.table, self.clock.now()
-        inputs = input_files(selection, self.layout)
         snapshot = SnapshotId(f"{began:%Y-%m-%dT%H-%M-%SZ}-{self.node}-{run[-8:]}")
         staging = Staging(
             layout=self.layout,
@@ -116,6 +124,8 @@ class Compactor:
         indexes = [sidecar.index for sidecar in laid_out.sidecars]
         recipe = recipe_of(schema, self.catalog.schemas.log(table), laid_out)
         try:
+            mended = self._mended(chosen, laid_out)
+            inputs = input_files(mended.selection, self.layout)
             folded = Fold(
                 recipe=recipe,
                 inputs=inputs,
@@ -132,12 +142,12 @@ class Compactor:
             built_from = self.clock.monotonic()
             sidecars = self._staged(staging, manifest, laid_out)
             sidecar_seconds = self.clock.monotonic() - built_from
-            manifest = replace(manifest, indexes=tuple(indexes))
+            manifest = self._final(manifest, selection, indexes)
             staging.write(manifest)
             self.reached(Step.MANIFEST_FINAL)
             staging.move(manifest, sidecars)
             self._noted(sidecars)
-            self._committed(schema, manifest, selection, laid_out)
+            self._committed(schema, manifest, selection, laid_out, mended.damaged)
         except BaseException as error:
             # What crashes here leaves folders that no catalog knows; what fails cleans up after itself.
             staging.clean(indexes)
@@ -158,8 +168,18 @@ class Compactor:
             bytes_read=sum(file.bytes for file in inputs) - sum(file.bytes for file in folded.kept),
             waiting=chosen.waiting,
             files_kept=len(folded.kept),
+            mended=tuple(sorted(mended.damaged)),
             sidecar_seconds=sidecar_seconds,
         )
+
+    def _mended(self, chosen: Chosen, laid_out: TableLayout) -> Mended:
+        if not chosen.is_full:
+            return Mended(selection=chosen.selection)
+        now = self.clock.now()
+        mender = Mender(
+            catalog=self.catalog, layout=self.layout, run_tasks=self.run_tasks, schema=chosen.schema
+        )
+        return mender.mended(chosen.selection, now, now + laid_out.retain)
 
     def _staged(
         self, staging: Staging, manifest: SnapshotManifest, laid_out: TableLayout
@@ -229,8 +249,26 @@ class Compactor:
             files=_files(selection, folded, snapshot, schema.version),
         )
 
+    def _final(
+        self, manifest: SnapshotManifest, selection: Selection, indexes: Sequence[IndexId]
+    ) -> SnapshotManifest:
+        """What is committed: with the moment as late as can be, and all that was ever withdrawn."""
+        now = self.clock.now()
+        before = () if selection.current is None else selection.current.withdrawals
+        own = (
+            ()
+            if selection.placeless is None
+            else (Withdrawal(snapshot=manifest.snapshot, at=now, claims=selection.placeless),)
+        )
+        return replace(manifest, created_at=now, indexes=tuple(indexes), withdrawals=(*before, *own))
+
     def _committed(
-        self, schema: TableSchema, manifest: SnapshotManifest, selection: Selection, laid_out: TableLayout
+        self,
+        schema: TableSchema,
+        manifest: SnapshotManifest,
+        selection: Selection,
+        laid_out: TableLayout,
+        damaged: Collection[str],
     ) -> None:
         """Make it the current one, if the table still has the snapshot and the key that it was made from.
 
@@ -253,7 +291,11 @@ class Compactor:
                 catalog.snapshots.commit(
                     self._row(manifest, selection, revision),
                     now,
-                    self._drops(manifest, selection, now + laid_out.retain),
+                    [
+                        # What is damaged is of no use to anybody.
+                        replace(file, keep_until=now) if file.path in damaged else file
+                        for file in self._drops(manifest, selection, now + laid_out.retain)
+                    ],
                 )
             except SnapshotStale:
                 continue

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from hakiri.core.errors import ExitCode, HakiriError
+from hakiri.core.ids import ChunkId, PipelineId, SnapshotId
+
+_SHOWN = 10
 
 
 class CompactionError(HakiriError):
@@ -38,6 +42,51 @@ class RowsDisagree(CompactionError):
         super().__init__(
             f"table `{table}` was not compacted: {step} gave {found:,} rows, and {expected:,} are known",
             hint="a file of the store was changed or is damaged: `hakiri context check` tells which",
+        )
+
+
+class FilesDamaged(CompactionError):
+    """Files are not what was written, or gone, and nothing else has all of their rows.
+
+    `lost` are the chunks by pipeline whose rows are nowhere else. At the commit of the snapshot `restorable`
+    the table can still be seen.
+    """
+
+    code = "compaction.files_damaged"
+
+    def __init__(
+        self,
+        table: str,
+        damaged: Sequence[str],
+        lost: Mapping[PipelineId, Sequence[ChunkId]],
+        *,
+        restorable: SnapshotId | None,
+        has_key: bool,
+    ) -> None:
+        self.table, self.damaged, self.lost, self.restorable = table, tuple(damaged), dict(lost), restorable
+        chunks = ", and of ".join(
+            f"chunk{'' if len(some) == 1 else 's'} {_some(map(str, some))} of pipeline `{pipeline}`"
+            for pipeline, some in lost.items()
+        )
+        of_chunks = f"of {chunks}" if chunks else "that they have under the primary key of today"
+        options = ["put back from a copy of the store what is damaged"]
+        if restorable is not None:
+            options.append(
+                f"run `hakiri context restore {table} --at {restorable}`, which makes the table what it was "
+                "then; with `--reread` what came since is planned to be pulled again"
+            )
+        if not has_key:
+            # With a key, chunks that were read again still count.
+            options += [
+                f"run `hakiri backfill rewind {pipeline} --table {table} --from … --to … --reason damaged` "
+                f"for the ranges of these chunks, which `hakiri backfill chunks {pipeline}` shows, and "
+                f"`hakiri apply {pipeline}`; then this once more"
+                for pipeline in lost
+            ]
+        super().__init__(
+            f"table `{table}` cannot be written anew without {_some(f'`{path}`' for path in damaged)}, which "
+            f"{'is' if len(damaged) == 1 else 'are'} damaged or gone: nothing else has the rows {of_chunks}",
+            hint="; or ".join(options),
         )
 
 
@@ -150,6 +199,13 @@ class KeyChanged(CompactionError):
             hint=f"read it as it was with `hakiri query --at`, or change the key back first: "
             f"`hakiri schema migrate --table {table}`",
         )
+
+
+def _some(words: Iterable[str]) -> str:
+    """The first of them, and how many more there are."""
+    every = [*words]
+    more = f" and {len(every) - _SHOWN} more" if len(every) > _SHOWN else ""
+    return ", ".join(every[:_SHOWN]) + more
 
 
 def _key(columns: tuple[str, ...]) -> str:

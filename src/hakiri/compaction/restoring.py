@@ -26,7 +26,7 @@ from hakiri.core.canonical import canonical_json
 from hakiri.core.ids import RunId, TableName
 from hakiri.store.errors import NotThere, moment_text
 from hakiri.store.past import files_at, table_at
-from hakiri.store.snapshots import ranges_of
+from hakiri.store.snapshots import exact_ranges_of, ranges_of
 from hakiri.store.state import Contents, known_table, state_of
 from hakiri.store.views import TableState
 from hakiri.store.visible import Landed, replaced, under_way
@@ -218,6 +218,7 @@ def select_past(now: Contents, then: Contents, frontier: int, *, has_key: bool) 
         withdrawn=tuple(
             one for one in now.landed if one.seq in own and one.seq < frontier and one.seq not in kept
         ),
+        placeless=exact_ranges_of(known - held - left_out),
     )
 
 

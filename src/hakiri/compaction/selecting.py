@@ -20,7 +20,8 @@ class Selection:
 
     `folded` are read from their own files, and `base` from its snapshot, but for the claims `excluded`. What
     was `replaced` goes nowhere, nor does what a restore has `withdrawn`. `held`, `claims_held`, `left_out`
-    and `frontier` are for the manifest.
+    and `frontier` are for the manifest, and so is `placeless`: of a restore all claims that landed and have
+    no place then, as ranges.
     """
 
     frontier: int
@@ -33,6 +34,7 @@ class Selection:
     claims_held: int
     left_out: tuple[int, ...]
     withdrawn: tuple[Landed, ...] = ()
+    placeless: tuple[tuple[int, int], ...] | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -80,20 +82,31 @@ def select(found: Contents, frontier: int, *, has_key: bool) -> Selection:
 
 def input_files(selection: Selection, layout: StoreLayout) -> tuple[InputFile, ...]:
     """The files to read: those of the snapshot before, then those of chunks, the earliest claim first."""
+    return inputs_of(layout, selection.base, selection.folded, selection.excluded)
+
+
+def inputs_of(
+    layout: StoreLayout,
+    base: SnapshotManifest | None,
+    chunks: Iterable[Landed],
+    excluded: tuple[int, ...] = (),
+) -> tuple[InputFile, ...]:
+    """The same for a snapshot, but for the claims `excluded`, and chunks."""
     files: list[InputFile] = []
-    if selection.base is not None:
-        data = layout.data_folder(selection.base.table)
+    if base is not None:
+        data = layout.data_folder(base.table)
         files += [
             InputFile(
                 path=str(data / file.path),
                 schema_version=file.schema_version,
                 rows=file.rows,
                 bytes=file.bytes,
-                excluded=selection.excluded,
+                sha256=file.sha256,
+                excluded=excluded,
                 place=file.path,
                 partition=file.partition,
             )
-            for file in selection.base.files
+            for file in base.files
         ]
     files += [
         InputFile(
@@ -101,8 +114,9 @@ def input_files(selection: Selection, layout: StoreLayout) -> tuple[InputFile, .
             schema_version=one.schema_version,
             rows=file.rows,
             bytes=file.bytes,
+            sha256=file.sha256,
         )
-        for one in selection.folded
+        for one in chunks
         for file in one.files
     ]
     return tuple(files)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hakiri.compaction.fold_tasks import SampleTask, ScatterTask, SettleTask, WriteTask
 from hakiri.compaction.merge_tasks import MergeTask, RecentTask
 from hakiri.compaction.tasks import Task
+from hakiri.compaction.verify_tasks import VerifyTask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +30,8 @@ def stage_of(task: Task) -> Stage:
     """
     words, start, end = "building indexes", 0.0, 1.0
     match task:
+        case VerifyTask():
+            words = "looking for damage"
         case SampleTask():
             words, end = "sampling", 0.1
         case ScatterTask(bounds=None):

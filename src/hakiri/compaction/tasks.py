@@ -26,6 +26,7 @@ class InputFile:
     schema_version: int
     rows: int
     bytes: int
+    sha256: str
     excluded: tuple[int, ...] = ()
     place: str | None = None
     partition: str | None = None

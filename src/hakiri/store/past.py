@@ -50,7 +50,10 @@ def table_at(catalog: Catalog, table: TableName, at: datetime) -> KnownTable:
     if schema is None or not log or log[0].at > at:
         raise NotThere(table, at)
     revision, every, _ = LandedChunks(catalog).read(table)
-    snapshot = _manifest(catalog, snapshot_at(catalog.snapshots.commits(table), at))
+    commits = catalog.snapshots.commits(table)
+    snapshot = _manifest(catalog, snapshot_at(commits, at))
+    # A catalog that was made anew may know of a restore only by what came after it.
+    first = _manifest(catalog, commits[0][0]) if commits and snapshot is None else None
     landed = landed_by(every, snapshot, at)
     version = _version_at(log, landed, snapshot, at)
     key = key_at(log, version, schema.primary_key, {one.schema_version: one.primary_key for one in every})
@@ -59,7 +62,13 @@ def table_at(catalog: Catalog, table: TableName, at: datetime) -> KnownTable:
         primary_key=key,
         log=tuple(step for step in log if step.version <= version),
         since=schema.created_at,
-        contents=contents(landed, snapshot, has_key=bool(key), revision=revision),
+        contents=contents(
+            landed,
+            snapshot,
+            has_key=bool(key),
+            revision=revision,
+            withdrawn=() if first is None else first.withdrawn_before(at),
+        ),
     )
 
 
@@ -128,6 +137,16 @@ def count_rows(state: TableState) -> int:
         reader.execute(view_sql(state))
         (found,) = reader.execute(f"SELECT count(*) FROM {quoted(state.table)}").fetchone() or (0,)  # noqa: S608
     return int(found)
+
+
+def count_readable_rows(state: TableState) -> int | None:
+    """The same; None if a damaged file keeps readers from it."""
+    import duckdb
+
+    try:
+        return count_rows(state)
+    except duckdb.Error:
+        return None
 
 
 def snapshot_at(commits: Sequence[tuple[SnapshotId, datetime]], at: datetime) -> SnapshotId | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -30,7 +30,8 @@ class Contents:
 
     `chunks` are those that a reader sees, by the number of their claim. `excluded` are claims whose rows the
     snapshot holds, and which something has replaced since; in a table with a key newer rows see to that.
-    `landed` is all that counts, seen or not, and `forgotten` what the snapshot has no place for.
+    `landed` is all that counts, seen or not, and `forgotten` what the snapshot has no place for, or a restore
+    has withdrawn.
     """
 
     revision: int
@@ -118,13 +119,27 @@ class LandedChunks:
 
 
 def contents(
-    landed: Iterable[Landed], snapshot: SnapshotManifest | None, *, has_key: bool, revision: int = 0
+    landed: Iterable[Landed],
+    snapshot: SnapshotManifest | None,
+    *,
+    has_key: bool,
+    revision: int = 0,
+    withdrawn: Collection[int] = (),
 ) -> Contents:
-    """Where the rows of a table are, from what landed and the snapshot. Pure."""
+    """Where the rows of a table are, from what landed and the snapshot. Pure.
+
+    `withdrawn` are claims that do not count though no snapshot says so, because it is not known any more.
+    """
     every = tuple(landed)
     if snapshot is None:
+        lost = tuple(one for one in every if one.seq in withdrawn)
+        counting = tuple(one for one in every if one.seq not in withdrawn)
         return Contents(
-            revision=revision, snapshot=None, landed=every, chunks=visible(every, has_key=has_key)
+            revision=revision,
+            snapshot=None,
+            landed=counting,
+            chunks=visible(counting, has_key=has_key, withdrawn=lost),
+            forgotten=lost,
         )
     places = {one.seq: snapshot.place_of(one.seq) for one in every}
     counting = tuple(one for one in every if places[one.seq] is not Place.NOWHERE)

@@ -32,6 +32,7 @@ class LandedFile:
     path: str
     rows: int
     bytes: int
+    sha256: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +109,9 @@ def landed_from(chunk: Chunk) -> Landed:
         successors=chunk.successors or 1,
         seq=manifest.seq,
         schema_version=manifest.schema_version,
-        files=tuple(LandedFile(f"{place}/{file.name}", file.rows, file.bytes) for file in manifest.files),
+        files=tuple(
+            LandedFile(f"{place}/{file.name}", file.rows, file.bytes, file.sha256) for file in manifest.files
+        ),
         quarantine=tuple(f"{place}/{file.name}" for file in manifest.quarantine),
         pass_number=manifest.pass_number,
         pass_size=manifest.pass_size,

@@ -49,6 +49,9 @@ def put_in_place(made: Path, path: Path, now: datetime) -> Path | None:
             for end in JOURNALS:
                 if (journal := _beside(path, end)).exists():
                     journal.replace(_beside(kept, end))
+            # Only when it is sure that the old file is kept, and that its journal is away: without power a
+            # later change of names may outlast an earlier one.
+            _synced(path.parent)
             made.replace(path)
             _synced(path.parent)
     finally:
@@ -70,9 +73,10 @@ def _settle(path: Path) -> None:
 
 
 def _free_name(path: Path, now: datetime) -> Path:
+    """A name that nothing has, nor a journal that was kept without its file."""
     stem = f"{path.name}.before-{now.astimezone(UTC):%Y-%m-%dT%H-%M-%SZ}"
     names = [path.with_name(stem), *(path.with_name(f"{stem}-{number}") for number in range(2, 1000))]
-    return next(name for name in names if not name.exists())
+    return next(name for name in names if not any(_beside(name, end).exists() for end in ("", *JOURNALS)))
 
 
 def _beside(path: Path, end: str) -> Path:

@@ -32,7 +32,10 @@ def compact(
         str | None, typer.Argument(metavar="[TABLE]", help="One table; all if left out.")
     ] = None,
     is_full: Annotated[
-        bool, typer.Option("--full", help="Write all of it anew, also if nothing is new.")
+        bool,
+        typer.Option(
+            "--full", help="Write all of it anew, also if nothing is new; what is damaged from what is not."
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -189,6 +192,7 @@ def report_of(table: TableName, done: Compacted | None, seconds: float) -> Compa
         bytes=manifest.bytes,
         files=len(manifest.files),
         waiting=done.waiting,
+        mended=done.mended,
         seconds=round(seconds, 3),
     )
 
@@ -208,6 +212,8 @@ def line_of(done: CompactedTable) -> str:
     read = f"{done.rows_read:,} rows in {format_size(done.bytes_read)}"
     made = f"{done.rows:,} in {format_size(done.bytes)}, {counted(done.files, 'file')}"
     left = f"; {counted(done.waiting, 'chunk')} left for later, while others work" if done.waiting else ""
+    mended = f"; {counted(len(done.mended), 'damaged file')} mended" if done.mended else ""
     return (
-        f"{done.table}: {counted(done.runs, 'run')} folded, {read} became {made}, {done.seconds:.1f} s{left}"
+        f"{done.table}: {counted(done.runs, 'run')} folded, {read} became {made}, {done.seconds:.1f} s"
+        f"{mended}{left}"
     )

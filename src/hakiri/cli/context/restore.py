@@ -111,14 +111,13 @@ def _plans(
 
 def _row(plan: Restoration) -> RestoredTable:
     from hakiri.cli.reports.context import RestoredTable
-    from hakiri.store.past import count_rows
+    from hakiri.store.past import count_readable_rows, count_rows
 
-    before = count_rows(plan.before)
     return RestoredTable(
         table=plan.table,
         is_changed=not plan.is_nothing,
-        rows_before=before,
-        rows=before if plan.is_nothing else count_rows(plan.after),
+        rows_before=count_readable_rows(plan.before),
+        rows=count_rows(plan.after),
         withdrawn=len(plan.withdrawn),
         returning=len(plan.returning),
     )
@@ -195,10 +194,14 @@ def _question(changing: Sequence[RestoredTable], at: datetime) -> str:
 
     if len(changing) == 1:
         (row,) = changing
-        instead = f"{row.rows:,} rows in place of {row.rows_before:,}"
-        return f"make `{row.table}` what it was at {moment_text(at)}, {instead}?"
+        return f"make `{row.table}` what it was at {moment_text(at)}, {_instead(row)}?"
     names = ", ".join(f"`{row.table}`" for row in changing)
     return f"make {len(changing)} tables what they were at {moment_text(at)}: {names}?"
+
+
+def _instead(row: RestoredTable) -> str:
+    before = "what cannot be read" if row.rows_before is None else f"{row.rows_before:,}"
+    return f"{row.rows:,} rows in place of {before}"
 
 
 def _show(app: App, report: RestoreReport) -> None:
@@ -213,7 +216,7 @@ def _show(app: App, report: RestoreReport) -> None:
         verb = "would have" if report.dry_run else "has"
         took = "" if report.dry_run else f", {row.seconds:.1f} s"
         app.console.print(
-            f"{row.table}: {verb} {row.rows:,} rows in place of {row.rows_before:,}; "
+            f"{row.table}: {verb} {_instead(row)}; "
             f"{counted(row.withdrawn, 'chunk')} withdrawn, {row.returning:,} seen again{took}"
         )
     for table in report.not_there:

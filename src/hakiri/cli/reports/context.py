@@ -11,7 +11,8 @@ from datetime import datetime
 class CompactedTable:
     """What became of a table. `waiting` chunks could not be folded yet, since an earlier one is under way.
 
-    `held_by` is the worker that compacts it at this moment, since `held_since`.
+    `held_by` is the worker that compacts it at this moment, since `held_since`. `mended` are damaged files
+    that others have taken the place of, by their paths below the store.
     """
 
     table: str
@@ -27,6 +28,7 @@ class CompactedTable:
     seconds: float = 0.0
     held_by: str | None = None
     held_since: datetime | None = None
+    mended: tuple[str, ...] = ()
     error_code: str | None = None
     error: str | None = None
     hint: str | None = None
@@ -109,13 +111,14 @@ class RebuildReport:
 class RestoredTable:
     """A table that was restored, or would be. `is_changed` is false if it is as it was then anyway.
 
-    - `rows_before`, `rows`: what readers see until then, and from then on.
+    - `rows_before`, `rows`: what readers see until then, and from then on; until then nothing, if a damaged
+      file keeps them from it.
     - `withdrawn`, `returning`: chunks that are not seen any more, and those that are seen again.
     """
 
     table: str
     is_changed: bool
-    rows_before: int
+    rows_before: int | None
     rows: int
     withdrawn: int
     returning: int

@@ -37,14 +37,17 @@ def quarantine_advice(chunk: Chunk) -> str:
     )
 
 
-def snapshot_advice(kept: int, folded: int) -> str:
-    """For a file of the current snapshot, of which so many files that were folded into it are still there."""
-    if folded and kept == folded:
+def snapshot_advice(table: str, *, is_kept: bool) -> str:
+    """For a file of the current snapshot; `is_kept`: files are there that have all of its rows too."""
+    if is_kept:
         return (
-            f"{PUT_BACK}; run no `hakiri context gc` before: the files that were folded into it are still "
-            "there, with all of its rows"
+            f"run `hakiri context compact --full {table}`, and no `hakiri context gc` before: it folds the "
+            "rows once more from the files that they came from, which are still there"
         )
-    return f"{PUT_BACK}; nothing else has all of its rows"
+    return (
+        f"{PUT_BACK}; nothing else has all of its rows, and `hakiri context compact --full {table}` says "
+        "which are lost without it and what else can be done"
+    )
 
 
 def sidecar_advice(table: str, *, is_current: bool) -> str:

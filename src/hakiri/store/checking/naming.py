@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 from hakiri.catalog.contract import Catalog
@@ -24,11 +25,12 @@ from hakiri.store.errors import UnreadableManifest
 from hakiri.store.files import Files
 from hakiri.store.layout import StoreLayout
 from hakiri.store.manifests import FILE_NAME, AttemptManifest, WrittenFile
+from hakiri.store.origins import origins_of
 from hakiri.store.rows import HIDDEN, QUARANTINE_FIELDS
 from hakiri.store.schemas import schema_from
-from hakiri.store.snapshots import Place, SnapshotManifest
+from hakiri.store.snapshots import Place, SnapshotFile, SnapshotManifest
 from hakiri.store.state import contents
-from hakiri.store.visible import landed_from
+from hakiri.store.visible import Landed, LandedFile, landed_from
 
 _PAGE = 1000
 _QUARANTINE_COLUMNS = frozenset(field.name for field in QUARANTINE_FIELDS)
@@ -42,11 +44,16 @@ class _Table:
 
     table: TableName
     layout: StoreLayout
-    has_key: bool
+    primary_key: tuple[str, ...]
     columns: dict[int, frozenset[str]]
     chunks: tuple[tuple[Chunk, AttemptManifest], ...]
+    landed: tuple[Landed, ...]
     snapshots: tuple[tuple[Snapshot, SnapshotManifest], ...]
     current: SnapshotManifest | None
+
+    @property
+    def has_key(self) -> bool:
+        return bool(self.primary_key)
 
 
 def wanted_of(layout: StoreLayout, catalog: Catalog, files: Files, table: TableName) -> Wanted:
@@ -57,18 +64,20 @@ def wanted_of(layout: StoreLayout, catalog: Catalog, files: Files, table: TableN
     rows = catalog.snapshots.all(table)
     current = catalog.snapshots.current_id(table)
     snapshots = _parsed(rows, lambda row: SnapshotManifest.parse(row.manifest), table, findings)
-    landed = tuple(_landed(catalog, table))
-    chunks = _parsed(landed, lambda row: AttemptManifest.parse(row.manifest or ""), table, findings)
+    chunks = _parsed(
+        _landed(catalog, table), lambda row: AttemptManifest.parse(row.manifest or ""), table, findings
+    )
     schema = catalog.schemas.current(table)
     known = _Table(
         table=table,
         layout=layout,
-        has_key=schema is not None and bool(schema.primary_key),
+        primary_key=() if schema is None else schema.primary_key,
         columns={
             step.version: frozenset(schema_from(step.after).names) | HIDDEN
             for step in catalog.schemas.log(table)
         },
         chunks=chunks,
+        landed=tuple(landed_from(chunk) for chunk, _ in chunks),
         snapshots=snapshots,
         current=next((said for row, said in snapshots if row.snapshot == current), None),
     )
@@ -138,8 +147,7 @@ def _texts(known: _Table) -> Iterator[WantedText]:
 
 
 def _chunk_files(known: _Table) -> Iterator[WantedFile]:
-    landed = [landed_from(chunk) for chunk, _ in known.chunks]
-    read = {one.seq for one in contents(landed, known.current, has_key=known.has_key).chunks}
+    read = {one.seq for one in contents(known.landed, known.current, has_key=known.has_key).chunks}
     for chunk, manifest in known.chunks:
         is_folded = known.current is not None and known.current.place_of(manifest.seq) is not Place.CHUNK
         advice = rows_advice(chunk, is_read=manifest.seq in read, is_folded=is_folded, has_key=known.has_key)
@@ -209,13 +217,18 @@ def _snapshot_files(known: _Table) -> Iterator[WantedFile]:
 
 
 def _current_advice(known: _Table) -> str:
-    """Depends on whether the files that were folded into the snapshot are still there."""
+    """Depends on whether all that is needed to make the snapshot once more is still there."""
     if known.current is None:
         return ""
-    folded = [
-        known.layout.root / manifest.place / file.name
-        for _, manifest in known.chunks
-        if known.current.place_of(manifest.seq) is Place.SNAPSHOT
-        for file in manifest.files
-    ]
-    return snapshot_advice(sum(path.exists() for path in folded), len(folded))
+    held = {one.seq for one in known.landed if known.current.place_of(one.seq) is Place.SNAPSHOT}
+    others = (said for _, said in reversed(known.snapshots) if said is not known.current)
+    there = (said for said in others if _are_there(known.layout.data_folder(known.table), said.files))
+    is_kept = any(
+        all(_are_there(known.layout.root, one.files) for one in origin.chunks)
+        for origin in origins_of(held, known.primary_key, known.landed, there)
+    )
+    return snapshot_advice(known.table, is_kept=is_kept)
+
+
+def _are_there(folder: Path, files: Iterable[SnapshotFile | LandedFile]) -> bool:
+    return all((folder / file.path).exists() for file in files)

@@ -65,8 +65,9 @@ def landing_of(
     *,
     has_key: bool,
     find_claims: FindClaims,
+    withdrawn: Collection[int] = (),
 ) -> Landing:
-    """What landed, beside the snapshot that is in force."""
+    """What landed, beside the snapshot that is in force. Claims that were `withdrawn` had landed too."""
     reasons: dict[int, str] = {}
     if snapshot is not None:
         gone = _never_folded(winners, snapshot, find_claims)
@@ -75,6 +76,7 @@ def landing_of(
         counting = [one for one in winners if one.seq not in reasons]
         replaced, waiting = _replacements(counting)
         lost = _without_a_place(counting, snapshot, replaced) - (set() if has_key else waiting)
+        lost -= {*withdrawn}
         if not lost:
             break
         # What they were to replace was not replaced, or is seen again since the table was restored.

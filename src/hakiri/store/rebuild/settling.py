@@ -79,7 +79,13 @@ def settle_table(tree: TableTree, find_claims: FindClaims) -> tuple[SettledTable
     ]
     chain, missing = chain_of(tree, winners)
     key = key_now(tree, versions)
-    landing = landing_of(winners, chain[-1] if chain else None, has_key=bool(key), find_claims=find_claims)
+    landing = landing_of(
+        winners,
+        chain[-1] if chain else None,
+        has_key=bool(key),
+        find_claims=find_claims,
+        withdrawn={seq for one in chain for each in one.withdrawals for seq in each.seqs},
+    )
     table = SettledTable(
         tree=tree,
         versions=versions,

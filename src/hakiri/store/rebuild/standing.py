@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
-from hakiri.core.ids import IndexId
+from hakiri.core.ids import IndexId, SnapshotId
 from hakiri.store.layout import snapshot_name
 from hakiri.store.manifests import AttemptManifest
 from hakiri.store.rebuild.errors import Problem
@@ -19,22 +19,47 @@ def chain_of(
 ) -> tuple[tuple[SnapshotManifest, ...], list[Problem]]:
     """The snapshots of a table in their order, the one in force last; and files that are missing.
 
-    It is the one that goes the furthest and has all of its files. One that nobody came to commit is as good
-    as any: it holds the same rows. Of two that go as far it is the one that readers see. Older ones are known
-    as long as their manifests are there.
+    It is the one that readers see, or that was made from there, goes the furthest and has all of its files.
+    One that nobody came to commit is as good as any: it holds the same rows. Those of a restore are others:
+    what it made counts when readers saw it or something was made from there, and then nothing counts that
+    does not know of it. Older snapshots are known as long as their manifests are there.
     """
+    lines = {one.snapshot: _line(tree, one) for one in tree.snapshots}
 
-    def rank(one: SnapshotManifest) -> tuple[int, bool, datetime]:
-        return one.frontier, f"{SNAPSHOT_LINE}{one.snapshot}\n" in tree.view, one.created_at
+    def is_shown(one: SnapshotManifest) -> bool:
+        return f"{SNAPSHOT_LINE}{one.snapshot}\n" in tree.view
 
-    newest_first = sorted(tree.snapshots, key=rank, reverse=True)
+    def rank(one: SnapshotManifest) -> tuple[bool, int, bool, datetime]:
+        return any(map(is_shown, lines[one.snapshot])), one.frontier, is_shown(one), one.created_at
+
+    bases = {one.base for one in tree.snapshots}
+    counting = [
+        one
+        for one in tree.snapshots
+        if not one.is_restore or one.snapshot in bases or is_shown(one) or not tree.view
+    ]
+    restores = {restore for one in counting for restore in _restores(lines[one.snapshot])}
     problems: list[Problem] | None = None
-    for snapshot in [*newest_first, None]:
+    for snapshot in [*sorted(counting, key=rank, reverse=True), None]:
+        line = () if snapshot is None else lines[snapshot.snapshot]
+        if _restores(line) != restores:
+            continue
         missing = [*_missing(tree, winners, snapshot)]
         if not missing:
-            return _with_older(tree, snapshot), []
+            return _whole(tree, line), []
         problems = problems or missing  # of the best that there is
     return (), problems or []
+
+
+def _line(tree: TableTree, snapshot: SnapshotManifest) -> tuple[SnapshotManifest, ...]:
+    """A snapshot behind all that are known of those that it was made from, one after the other."""
+    known = {one.snapshot: one for one in tree.snapshots}
+    line: list[SnapshotManifest] = []
+    before: SnapshotManifest | None = snapshot
+    while before is not None and before not in line:
+        line.append(before)
+        before = None if before.base is None else known.get(before.base)
+    return tuple(reversed(line))
 
 
 def files_beside(
@@ -76,13 +101,15 @@ def _missing(
             yield Problem(path=path, why=f"has {tree.sizes[path]} bytes instead of {size}")
 
 
-def _with_older(tree: TableTree, snapshot: SnapshotManifest | None) -> tuple[SnapshotManifest, ...]:
-    known = {one.snapshot: one for one in tree.snapshots}
-    chain: list[SnapshotManifest] = []
-    while snapshot is not None and snapshot not in chain and not _lacking(tree, snapshot):
-        chain.append(snapshot)
-        snapshot = None if snapshot.base is None else known.get(snapshot.base)
-    return tuple(reversed(chain))
+def _whole(tree: TableTree, line: tuple[SnapshotManifest, ...]) -> tuple[SnapshotManifest, ...]:
+    """The end of a line that has all of its sidecars."""
+    lacking = [place for place, one in enumerate(line) if _lacking(tree, one)]
+    return line[max(lacking, default=-1) + 1 :]
+
+
+def _restores(line: Iterable[SnapshotManifest]) -> frozenset[SnapshotId]:
+    """All restores that a line of snapshots knows of."""
+    return frozenset(each.snapshot for one in line for each in one.withdrawals)
 
 
 def _lacking(tree: TableTree, snapshot: SnapshotManifest) -> list[IndexId]:
