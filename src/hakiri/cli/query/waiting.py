@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Event, Thread
+from threading import Event
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -40,16 +40,14 @@ class Watch:
             finally:
                 is_over.set()
 
-        thread = Thread(target=do, daemon=True)
+        worker = self._session.beside(do)
         begun = self._clock.monotonic()
         try:
-            thread.start()
+            worker.start()
             while not is_over.wait(TICK_SECONDS):
                 self._move(self._clock.monotonic() - begun)
         except BaseException:
-            if not thread.is_alive():
-                is_over.wait(TICK_SECONDS)  # it may be about to begin
-            self._session.interrupt_until_over(thread)  # a second Ctrl-C ends the waiting
+            worker.call_off()  # a second Ctrl-C ends the waiting
             raise
         finally:
             self._close()

@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import os
+from functools import partial
 from pathlib import Path
-from threading import Thread
 from types import TracebackType
 from typing import Self
 
 from hakiri.store.names import literal
+from hakiri.store.query.beside import Beside
 from hakiri.store.query.errors import NotAQuery, WritesIntoStore
 from hakiri.store.query.guarding import is_inside
 from hakiri.store.query.session import Answer, Session, Statement
@@ -50,7 +51,7 @@ class CsvStream:
         self._statement = statement
         self._answer: Answer | None = None
         self._failure: BaseException | None = None
-        self._thread: Thread | None = None
+        self._writer: Beside | None = None
         self._is_begun = False
         self._source = -1
 
@@ -59,12 +60,8 @@ class CsvStream:
         if self._statement.is_query:
             self._session.columns(self._statement)  # a wrong statement is told before anything is written
             self._source, sink = os.pipe()
-            self._thread = Thread(target=self._copy, args=(sink,), daemon=True)
-            try:
-                self._thread.start()
-            except BaseException:
-                self._session.interrupt_until_over(self._thread)  # nobody leaves what was never entered
-                raise
+            self._writer = self._session.beside(partial(self._copy, sink))
+            self._writer.start()
         else:
             self._answer = self._session.ask(self._statement, Form.EYES)
         return self
@@ -72,12 +69,12 @@ class CsvStream:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._thread is None:
+        if self._writer is None:
             return
         os.close(self._source)  # a writer that nobody reads any more gives up
         if kind is not None:
-            self._session.interrupt_until_over(self._thread)
-        self._thread.join()
+            self._writer.call_off()
+        self._writer.wait()
 
     def read(self) -> bytes:
         """The next piece; none at the end. Raises what kept DuckDB from making the rows."""

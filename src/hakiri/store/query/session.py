@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Thread
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from hakiri.store.names import quoted
+from hakiri.store.query.beside import Beside
 from hakiri.store.query.connecting import StoreState, attach_anew, connect, tables_on
 from hakiri.store.query.errors import UnknownTable, WritesIntoStore
 from hakiri.store.query.failures import in_our_words
@@ -84,7 +84,6 @@ class Answer:
 
 
 _FEW_ROWS = 2048
-_TOLD_AGAIN_SECONDS = 0.05
 _STOPPED = "Query interrupted"  # what DuckDB says in the thread that Ctrl-C comes to
 
 
@@ -99,6 +98,7 @@ class Session:
         self._make_tables = make_tables
         self._shown = state.published
         self._is_in_transaction = False
+        self._beside: Beside | None = None
         with self.failures_told():
             self.connection = connect(state)
             for setting in _SETTINGS:
@@ -197,15 +197,10 @@ class Session:
         percent = self.connection.query_progress()
         return percent / 100 if percent >= 0 else None
 
-    def interrupt(self) -> None:
-        """Have the running statement end soon."""
-        self.connection.interrupt()
-
-    def interrupt_until_over(self, thread: Thread) -> None:
-        """Have a thread of this session end soon. DuckDB does not hear it between statements."""
-        while thread.is_alive():
-            self.interrupt()
-            thread.join(_TOLD_AGAIN_SECONDS)
+    def beside(self, work: Callable[[], None]) -> Beside:
+        """Work with the connection in another thread, while this one does nothing with it."""
+        self._beside = Beside(work, self.connection.interrupt)
+        return self._beside
 
     def refresh(self) -> bool:
         """Show the newest views if others were published since; not within a transaction."""
@@ -219,6 +214,8 @@ class Session:
         return True
 
     def close(self) -> None:
+        if self._beside is not None:
+            self._beside.call_off()  # DuckDB would wait for its end
         self.connection.close()
 
     def __enter__(self) -> Self:
