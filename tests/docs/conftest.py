@@ -293,8 +293,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture
-def workplace(tmp_path: Path) -> Iterator[Workplace]:
+def workplace(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Workplace]:
     made = Workplace.below(tmp_path)
+    if request.node.get_closest_marker("cluster"):
+        made.cache.symlink_to(request.getfixturevalue("spark_cache"))
     yield made
     stop_servers(EngineHome(runtime=made.runtime, cache=made.cache), SystemClock(), force=True)
 

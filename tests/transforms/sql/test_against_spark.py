@@ -26,6 +26,8 @@ BATCH = 40
 RANDOM_EXPRESSIONS = 240
 QUERIES_A_TEST = 15
 FAILED = "failed"
+# Of a handful of rows most of the time would go into shuffles and into code that runs once.
+SMALL = {"spark.sql.shuffle.partitions": "1", "spark.sql.codegen.wholeStage": "false"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +83,12 @@ class Judge:
 def judge(spark: Any) -> Iterator[Judge]:
     for name, text in TABLES.items():
         spark.sql(text).createOrReplaceTempView(name)
-    before = spark.conf.get("spark.sql.shuffle.partitions")
-    spark.conf.set("spark.sql.shuffle.partitions", "1")
+    before = {name: spark.conf.get(name) for name in SMALL}
+    for name, value in SMALL.items():
+        spark.conf.set(name, value)
     yield Judge(spark)
-    spark.conf.set("spark.sql.shuffle.partitions", before)
+    for name, value in before.items():
+        spark.conf.set(name, value)
     for name in TABLES:
         spark.catalog.dropTempView(name)
 
