@@ -26,8 +26,6 @@ BATCH = 40
 RANDOM_EXPRESSIONS = 240
 QUERIES_A_TEST = 15
 FAILED = "failed"
-# Of a handful of rows most of the time would go into shuffles and into code that runs once.
-SMALL = {"spark.sql.shuffle.partitions": "1", "spark.sql.codegen.wholeStage": "false"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +81,10 @@ class Judge:
 def judge(spark: Any) -> Iterator[Judge]:
     for name, text in TABLES.items():
         spark.sql(text).createOrReplaceTempView(name)
-    before = {name: spark.conf.get(name) for name in SMALL}
-    for name, value in SMALL.items():
-        spark.conf.set(name, value)
+    before = spark.conf.get("spark.sql.shuffle.partitions")
+    spark.conf.set("spark.sql.shuffle.partitions", "1")
     yield Judge(spark)
-    for name, value in before.items():
-        spark.conf.set(name, value)
+    spark.conf.set("spark.sql.shuffle.partitions", before)
     for name in TABLES:
         spark.catalog.dropTempView(name)
 
