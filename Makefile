@@ -45,8 +45,10 @@ test: $(STAMP)  ## All tests: fast ones first, then the proofs of the catalog, S
 test-fast: $(STAMP)  ## Only the fast tests
 	@$(BIN)/pytest -q -n auto -m "not proof and not spark and not cluster"
 
-nightly: $(STAMP)  ## Crashes, ten times as many, every step of a run and of compactions, and a year of pulls
+nightly: $(STAMP)  ## Crashes and random examples, many more, every step of runs and compactions, a year of pulls, the archive
 	@HAKIRI_CRASH_TRIES=20000 $(BIN)/pytest -q tests/pipelines/crashes tests/pipelines/crashes/nightly_steps.py
+	@$(BIN)/pytest -q tests/engine/nightly_archive.py
+	@HAKIRI_EXAMPLES=1000 $(BIN)/pytest -q -n auto --timeout=1800 tests/core tests/manifest tests/sources tests/store -m "not spark and not cluster"
 	@HAKIRI_MATRIX_EVERY=1 HAKIRI_YEAR_PULLS=35000 $(BIN)/pytest -q --timeout=1800 tests/compaction/matrix tests/compaction/test_power.py tests/compaction/test_year.py
 
 bench: $(STAMP)  ## Measure, and print ratios taken in this one run

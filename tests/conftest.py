@@ -23,7 +23,7 @@ from tests.support.workers import (  # noqa: F401 - hooks
 )
 
 from hakiri.core.clock import SystemClock
-from hakiri.engine import Engine, EngineConfig, EngineHome, session, stop_servers
+from hakiri.engine import Engine, EngineConfig, EngineHome, make_archive, session, stop_servers
 
 if TYPE_CHECKING:
     from tests.support.postgres import PostgresServer
@@ -40,9 +40,13 @@ def _end_in_silence() -> None:
 
 atexit.register(_end_in_silence)
 
-# How long an example takes says nothing where other programs run.
+# How long an example takes says nothing where other programs run. `make nightly` asks for more of them.
 settings.register_profile(
-    "busy", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "busy",
+    settings.default,
+    deadline=None,
+    max_examples=int(os.environ.get("HAKIRI_EXAMPLES", "50")),
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("busy")
 
@@ -59,7 +63,7 @@ class Unwatched:
 
 
 def small_engine(home: EngineHome, **config: object) -> Engine:
-    settings = {"master": "local[2]", "heap_mib": 1024, "archive": False} | config
+    settings = {"master": "local[2]", "heap_mib": 1024} | config
     return Engine(
         config=EngineConfig(**settings),  # type: ignore[arg-type]
         home=home,
@@ -70,9 +74,19 @@ def small_engine(home: EngineHome, **config: object) -> Engine:
 
 
 @pytest.fixture(scope="session")
-def shared_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineHome]:
-    root = tmp_path_factory.mktemp("engine")
-    home = EngineHome(runtime=root / "runtime", cache=root / "cache")
+def spark_cache(pytestconfig: pytest.Config) -> Path:
+    """The folder with the archive that halves every start of Spark, and is kept for the tests to come."""
+    assert pytestconfig.cache is not None
+    cache = pytestconfig.cache.mkdir("spark")
+    engine = small_engine(EngineHome(runtime=cache, cache=cache))
+    plan = engine.plan()
+    make_archive(plan.java, plan.spark, engine.home, engine.env, engine.clock)
+    return cache
+
+
+@pytest.fixture(scope="session")
+def shared_home(tmp_path_factory: pytest.TempPathFactory, spark_cache: Path) -> Iterator[EngineHome]:
+    home = EngineHome(runtime=tmp_path_factory.mktemp("engine") / "runtime", cache=spark_cache)
     yield home
     stop_servers(home, SystemClock(), force=True)
 
@@ -109,8 +123,8 @@ def make_engine() -> Callable[..., Engine]:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Iterator[EngineHome]:
+def home(tmp_path: Path, spark_cache: Path) -> Iterator[EngineHome]:
     """An engine's home of one test; whatever server it started is gone afterwards."""
-    home = EngineHome(runtime=tmp_path / "runtime", cache=tmp_path / "cache")
+    home = EngineHome(runtime=tmp_path / "runtime", cache=spark_cache)
     yield home
     stop_servers(home, SystemClock(), force=True)

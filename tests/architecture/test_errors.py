@@ -32,6 +32,7 @@ EXAMPLES: MappingProxyType[str, Any] = MappingProxyType(
         "datetime": datetime(2026, 5, 12, 8, 14, tzinfo=UTC),
         "float": 1.5,
         "int": 3,
+        "int | None": 3,
         "str": "x",
         "str | None": "x",
         "tuple[str, ...]": ("a", "b"),

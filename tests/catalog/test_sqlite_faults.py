@@ -121,14 +121,14 @@ def hold_the_write_lock(path: Path, told: Connection) -> None:
 
 def test_a_write_lock_that_is_held_for_too_long_is_not_waited_for(ground: SqliteGround) -> None:
     with opened(ground, IMPATIENT) as catalog:
-        with held_by_child(hold_the_write_lock, ground.path):
+        with held_by_child(hold_the_write_lock, ground.path) as pid:
             with pytest.raises(CatalogBusy) as failed:
                 catalog.number("n")
             assert catalog.chunks.tally(PIPELINE) == ChunkTally()
 
         assert catalog.number("n") == 1
     assert full_text(failed.value) == (
-        f"catalog.busy: the catalog `sqlite:///{ground.path}` stays locked by another program\n"
+        f"catalog.busy: the catalog `sqlite:///{ground.path}` stays locked by process {pid}\n"
         "end the program that holds a write transaction open, then run the command again"
     )
 

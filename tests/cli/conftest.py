@@ -53,8 +53,8 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
     return run_in_this_process
 
 
-@pytest.fixture
-def spark_env(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """The environment of a process with a Spark server of its own, which is gone afterwards."""
-    with own_spark(tmp_path_factory.mktemp("engine")) as env:
+@pytest.fixture(scope="session")
+def spark_env(tmp_path_factory: pytest.TempPathFactory, spark_cache: Path) -> Iterator[dict[str, str]]:
+    """The environment of processes that share a Spark server, which is gone afterwards."""
+    with own_spark(tmp_path_factory.mktemp("engine") / "runtime", spark_cache) as env:
         yield env

@@ -22,7 +22,6 @@ CONF = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
 QUICK = (
     *("--set", "engine.master=local[1]", "--set", "engine.driver_memory=512MiB"),
     *("--set", *(f"engine.conf.{key}={value}" for key, value in CONF.items())),
-    *("--set", "engine.archive=false"),
 )
 
 
@@ -71,8 +70,9 @@ def test_a_server_that_is_not_ours_is_not_started(run: Run, home: EngineHome) ->
 @pytest.mark.cluster
 @pytest.mark.timeout(120)
 def test_a_server_is_started_found_shown_refused_to_stop_and_stopped(
-    run: Run, home: EngineHome, make_engine: Callable[..., Engine]
+    run: Run, home: EngineHome, make_engine: Callable[..., Engine], spark_cache: Path
 ) -> None:
+    home.cache.symlink_to(spark_cache)
     started = run("engine", "start", *QUICK)
     [state] = servers("engine-status", run("engine", "status", "--json"))
     again = servers("engine-start", run("engine", "start", "--json", *QUICK))
@@ -83,7 +83,7 @@ def test_a_server_is_started_found_shown_refused_to_stop_and_stopped(
     assert started.out.startswith(f"server {key} is up after ")
     assert again == [state]
     assert (found.out, found.err) == (f"server {key} was up already\n", "")
-    assert (state["state"], state["master"], state["archive_used"]) == ("idle", "local[1]", False)
+    assert (state["state"], state["master"], state["archive_used"]) == ("idle", "local[1]", True)
     assert state["idle_seconds"] == 600.0
 
     shown = run("engine", "status").out.splitlines()

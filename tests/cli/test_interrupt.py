@@ -28,7 +28,6 @@ name = "shop"
 [engine]
 master = "local[1]"
 driver_memory = "512MiB"
-archive = false
 conf = { "spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1" }
 """
 PIPELINES = """
@@ -75,9 +74,10 @@ QUICK_SECONDS = 15.0
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def project(tmp_path_factory: pytest.TempPathFactory, spark_cache: Path) -> Iterator[Path]:
     """A project with a slow, a quick and a failing pipeline, and a server of its own."""
     root = tmp_path_factory.mktemp("interrupt")
+    (root / "cache").symlink_to(spark_cache)
     (root / "transforms").mkdir()
     (root / "transforms" / "steps.py").write_text(TRANSFORMS)
     (root / "connectors").mkdir()

@@ -189,3 +189,55 @@ def test_import_and_help_load_nothing_heavy(tmp_path: Path, code: str) -> None:
     )
 
     assert done.stderr == "[]\n"
+
+
+# It is in DuckDB, which comes back to Python only while that is being taken apart.
+WITH_A_THREAD_LEFT = """
+import sys, threading, time
+import duckdb
+from hakiri.cli import main
+
+class Lingering:
+    def __del__(self, now=time.monotonic) -> None:
+        until = now() + 0.1
+        while now() < until:
+            connection.interrupt()
+
+connection = duckdb.connect()
+endless = "SELECT count(*) FROM range(1000000000000)"
+threading.Thread(target=connection.execute, args=(endless,), daemon=True).start()
+sys.lingering = Lingering()
+sys.argv[0] = "hakiri"
+sys.exit(main())
+"""
+WITH_MORE_AT_EXIT = """
+import atexit, sys
+from hakiri.cli import main
+
+code = main()
+atexit.register(print, "and this")
+sys.exit(code)
+"""
+
+
+def run_python(code: str, *args: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code, *args], cwd=cwd, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("word", ["--version", "nosuch"])
+def test_a_thread_that_is_left_in_a_library_does_not_change_how_a_command_ends(
+    tmp_path: Path, word: str
+) -> None:
+    usual = hakiri(word, cwd=tmp_path)
+
+    ended = run_python(WITH_A_THREAD_LEFT, word, cwd=tmp_path)
+
+    assert (ended.returncode, ended.stdout, ended.stderr) == (usual.returncode, usual.stdout, usual.stderr)
+
+
+def test_what_is_to_be_called_at_exit_is_called(tmp_path: Path) -> None:
+    ended = run_python(WITH_MORE_AT_EXIT, "--version", cwd=tmp_path)
+
+    assert ended.stdout == hakiri("--version", cwd=tmp_path).stdout + "and this\n"

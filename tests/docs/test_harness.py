@@ -88,6 +88,7 @@ def test_what_a_document_has_wrong_is_told_with_its_line(run_text: RunText, bloc
     [
         "<!-- exit: 3 -->\n```console\n$ echo no; exit 3\nno\n```",
         "<!-- no-run -->\n\n```console\n$ make demo\n```",
+        "```console\n$ echo 'asking 2 sources …'; echo one\none\n```",
         "```text\nanything at all\n```",
         '```json\n{"schema_version": 1, "id": 3}\n```',
         '```toml\n[engine]\nmaster = "local[2]"\n```',

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from hakiri.core.clock import SystemClock
 from hakiri.engine import Engine, EngineHome, archive_for, join_server, make_archive, stop_servers
-from hakiri.engine.archive import Archive
 from hakiri.engine.java import Java
 from hakiri.engine.launch import Spark
 
@@ -45,55 +45,51 @@ def test_each_java_is_told_in_its_own_words(tmp_path: Path) -> None:
     assert new.make_flags(draft) == (f"-XX:AOTCacheOutput={draft}",)
 
 
-def is_mapped(archive: Archive, pid: int) -> bool:
-    return str(archive.path) in Path(f"/proc/{pid}/maps").read_text()
+@pytest.fixture
+def empty_home(tmp_path: Path) -> Iterator[EngineHome]:
+    """An engine's home in which no archive was made yet."""
+    home = EngineHome(runtime=tmp_path / "runtime", cache=tmp_path / "cache")
+    yield home
+    stop_servers(home, SystemClock(), force=True)
 
 
-@pytest.mark.cluster
-@pytest.mark.timeout(300)
-def test_an_idle_server_has_the_archive_made_and_the_next_one_uses_it(
-    home: EngineHome, make_engine: Callable[..., Engine]
+@pytest.mark.spark
+def test_a_server_uses_the_archive_that_was_made_and_no_other_is_made(
+    spark: object, shared_engine: Engine
 ) -> None:
-    engine = make_engine(home, archive=True)
-    plan = engine.plan()
+    plan, home = shared_engine.plan(), shared_engine.home
     archive = archive_for(plan.java, plan.spark, home)
-    first = join_server(plan, home, engine.clock)
-    first.leave()
-
-    deadline = time.monotonic() + 240
-    while not archive.exists():
-        assert time.monotonic() < deadline, (home.server(plan.key).path / "archive.log").read_text()
-        time.sleep(0.2)
     made = archive.path.stat()
-    again = make_archive(plan.java, plan.spark, home, engine.env, engine.clock)
-    stop_servers(home, engine.clock)
-    second = join_server(plan, home, engine.clock)
 
-    assert not first.record.archive_used
+    again = make_archive(plan.java, plan.spark, home, shared_engine.env, shared_engine.clock)
+    record = home.server(plan.key).read_record()
+
     assert made.st_size > 50_000_000
     assert again == archive
     assert archive.path.stat().st_ino == made.st_ino, "a second call makes nothing anew"
-    assert second.record.archive_used
-    assert is_mapped(archive, second.record.pid)
+    assert record is not None
+    assert record.archive_used
+    assert str(archive.path) in Path(f"/proc/{record.pid}/maps").read_text()
     assert [path.suffix for path in archive.path.parent.iterdir() if path.suffix == ".draft"] == []
-    second.leave()
 
 
 @pytest.mark.cluster
 @pytest.mark.timeout(120)
-def test_stopping_a_server_while_the_archive_is_made_leaves_no_process(
-    home: EngineHome, make_engine: Callable[..., Engine]
+def test_an_idle_server_has_the_archive_made_and_stopping_it_meanwhile_leaves_no_process(
+    empty_home: EngineHome, make_engine: Callable[..., Engine]
 ) -> None:
-    engine = make_engine(home, archive=True)
+    engine = make_engine(empty_home)
     plan = engine.plan()
-    join_server(plan, home, engine.clock).leave()
-    archive = archive_for(plan.java, plan.spark, home)
+    joined = join_server(plan, empty_home, engine.clock)
+    joined.leave()
+    archive = archive_for(plan.java, plan.spark, empty_home)
     (flag,) = archive.make_flags(archive.path.with_suffix(".draft"))
     wait_until(lambda: processes_with(flag) != [])
 
-    stop_servers(home, engine.clock)
+    stop_servers(empty_home, engine.clock)
 
     wait_until(lambda: processes_with(flag) == [])
+    assert not joined.record.archive_used
     assert not archive.exists()
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.cluster import Cluster, standalone_cluster
+from tests.support.cluster import QUICK, Cluster, standalone_cluster
 
 from hakiri.engine import Engine, EngineHome, Watcher, session
 
@@ -53,6 +53,7 @@ def test_a_job_survives_the_loss_of_a_worker(
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.executor.memory": "512m",
+            "spark.executor.extraJavaOptions": " ".join(QUICK),
         },
     )
 

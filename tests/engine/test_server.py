@@ -54,11 +54,18 @@ def is_running(pid: int) -> bool:
         return False
 
 
+@pytest.fixture
+def running(spark: Any, shared_home: EngineHome) -> ServerRecord:
+    """The server that all tests share."""
+    (server,) = server_states(shared_home)
+    assert server.record is not None
+    return server.record
+
+
 def test_a_server_is_private_loopback_only_and_wants_its_token(
-    home: EngineHome, make_engine: MakeEngine
+    running: ServerRecord, shared_home: EngineHome
 ) -> None:
-    joined = join(make_engine(home, conf=QUICK))
-    folder = home.server(joined.record.key)
+    folder = shared_home.server(running.key)
 
     assert folder.path.stat().st_mode & 0o777 == 0o700
     assert folder.record.stat().st_mode & 0o777 == 0o600
@@ -67,14 +74,13 @@ def test_a_server_is_private_loopback_only_and_wants_its_token(
         line.split()[1]
         for table in ("tcp", "tcp6")
         for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]
-        if line.split()[3] == "0A" and line.split()[1].endswith(f":{joined.record.port:04X}")
+        if line.split()[3] == "0A" and line.split()[1].endswith(f":{running.port:04X}")
     }
     assert listening
     assert all("0100007F" in address for address in listening), listening
-    assert joined.record.token not in Path(f"/proc/{joined.record.pid}/cmdline").read_text()
+    assert running.token not in Path(f"/proc/{running.pid}/cmdline").read_text()
     with pytest.raises(Exception, match=r"(?i)authenticat"):
-        ask(f"sc://localhost:{joined.record.port}", lambda spark: spark.range(1).count())
-    joined.leave()
+        ask(f"sc://localhost:{running.port}", lambda spark: spark.range(1).count())
 
 
 def test_two_first_commands_at_the_same_moment_share_one_server(
@@ -87,7 +93,7 @@ def test_two_first_commands_at_the_same_moment_share_one_server(
         "from hakiri.core.clock import SystemClock\n"
         "from hakiri.engine import Engine, EngineConfig, EngineHome, join_server\n"
         "home = EngineHome(runtime=Path(sys.argv[1]), cache=Path(sys.argv[2]))\n"
-        "config = EngineConfig(master='local[2]', heap_mib=512, archive=False)\n"
+        "config = EngineConfig(master='local[2]', heap_mib=512)\n"
         "engine = Engine(config=config, home=home, env=dict(os.environ), python=sys.executable,"
         " clock=SystemClock())\n"
         "joined = join_server(engine.plan(), home, engine.clock)\n"
@@ -129,54 +135,44 @@ def test_killed_processes_and_stale_files_never_stop_the_next_command(
 
 
 def test_a_record_of_a_process_that_is_not_ours_harms_nobody(
-    home: EngineHome, make_engine: MakeEngine
+    home: EngineHome, make_engine: MakeEngine, running: ServerRecord
 ) -> None:
     engine = make_engine(home, conf=QUICK)
+    key = engine.plan().key
     bystander = subprocess.Popen(
         [sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE
     )
-    first = join(engine)
-    first.leave()
-    stop_servers(home, engine.clock)
-    stale: ServerRecord = replace(first.record, pid=bystander.pid)
-    home.server(first.record.key).write_record(stale)
-    home.server(first.record.key).write_keeper_pid(bystander.pid)
+    for folder in (home.runtime, home.runtime / "servers", home.server(key).path):
+        folder.mkdir(mode=0o700)
+    home.server(key).write_record(replace(running, key=key, pid=bystander.pid))
+    home.server(key).write_keeper_pid(bystander.pid)
 
     states = server_states(home)
-    second = join(engine)
+    joined = join(engine)
 
     assert states == []
-    assert second.was_started
+    assert joined.was_started
     assert bystander.poll() is None
-    second.leave()
+    joined.leave()
     bystander.communicate()
 
 
-def test_an_idle_server_ends_by_itself_and_one_in_use_does_not(
+def test_a_server_ends_after_the_idle_time_of_the_latest_command_and_not_while_it_is_in_use(
     home: EngineHome, make_engine: MakeEngine
 ) -> None:
-    engine = make_engine(home, conf=QUICK, idle_timeout=timedelta(seconds=1))
-    joined = join(engine)
+    patient = make_engine(home, conf=QUICK, idle_timeout=timedelta(hours=1))
+    join(patient).leave()
+    hasty = replace(patient, config=replace(patient.config, idle_timeout=timedelta(seconds=1)))
+    joined = join(hasty)
 
     time.sleep(2.5)  # what must not happen has no event to wait for
     still_there = [state.is_in_use for state in server_states(home)]
     joined.leave()
     wait_until(lambda: server_states(home) == [])
 
+    assert not joined.was_started
     assert still_there == [True]
     assert not is_running(joined.record.pid)
-
-
-def test_the_idle_time_of_the_latest_command_counts(home: EngineHome, make_engine: MakeEngine) -> None:
-    patient = make_engine(home, conf=QUICK, idle_timeout=timedelta(hours=1))
-    join(patient).leave()
-    hasty = replace(patient, config=replace(patient.config, idle_timeout=timedelta(seconds=0.5)))
-
-    joined = join(hasty)
-    joined.leave()
-    wait_until(lambda: server_states(home) == [])
-
-    assert not joined.was_started
 
 
 def test_a_server_in_use_is_stopped_only_by_force(home: EngineHome, make_engine: MakeEngine) -> None:
@@ -193,24 +189,28 @@ def test_a_server_in_use_is_stopped_only_by_force(home: EngineHome, make_engine:
     assert not is_running(joined.record.pid)
 
 
-def test_a_changed_setting_gets_a_server_of_its_own(home: EngineHome, make_engine: MakeEngine) -> None:
-    one = make_engine(home, conf=QUICK)
-    two = make_engine(home, conf=QUICK | {"spark.sql.shuffle.partitions": "7"})
+def test_a_changed_setting_gets_a_server_of_its_own(
+    shared_engine: Engine, make_engine: MakeEngine, running: ServerRecord
+) -> None:
+    home = shared_engine.home
+    other = make_engine(home, conf={"spark.sql.shuffle.partitions": "7"}, idle_timeout=timedelta(seconds=0.5))
 
-    first, second = join(one), join(two)
-    partitions = ask(second.record.address, lambda spark: spark.conf.get("spark.sql.shuffle.partitions"))
+    joined = join(other)
+    partitions = ask(joined.record.address, lambda spark: spark.conf.get("spark.sql.shuffle.partitions"))
+    states = server_states(home)
+    joined.leave()
+    wait_until(lambda: len(server_states(home)) == 1)
 
-    assert first.record.key != second.record.key
+    assert joined.was_started
     assert partitions == "7"
-    assert len(server_states(home)) == 2
-    first.leave()
-    second.leave()
+    assert {state.key for state in states} == {running.key, joined.record.key}
+    assert len(states) == 2
 
 
 def test_spark_runs_on_the_java_that_comes_as_a_wheel(
     home: EngineHome, make_engine: MakeEngine, unwatched: Watcher
 ) -> None:
-    engine = make_engine(home, conf=QUICK)
+    engine = make_engine(home, conf=QUICK, archive=False)
     bare = replace(engine, env=dict(engine.env) | {"PATH": "/usr/bin/nowhere", "JAVA_HOME": ""})
 
     with session(bare, unwatched) as spark:

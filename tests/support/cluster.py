@@ -18,6 +18,7 @@ from hakiri.engine.java import VECTOR_MODULE, Java
 
 MASTER = "org.apache.spark.deploy.master.Master"
 WORKER = "org.apache.spark.deploy.worker.Worker"
+QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")  # for processes that live for seconds
 
 
 @dataclass
@@ -69,7 +70,7 @@ def standalone_cluster(tmp_path: Path, env_of_workers: Mapping[str, str] | None 
 
     def start(name: str, *arguments: str) -> Path:
         log = tmp_path / f"{name}.log"
-        command = [str(java.executable), "-Xmx256m", "-cp", f"{spark.home}/jars/*", *arguments]
+        command = [str(java.executable), *QUICK, "-Xmx256m", "-cp", f"{spark.home}/jars/*", *arguments]
         with log.open("wb") as output:
             process = subprocess.Popen(
                 command, env=env, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
@@ -80,11 +81,14 @@ def standalone_cluster(tmp_path: Path, env_of_workers: Mapping[str, str] | None 
     try:
         master_log = start("master", MASTER, "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
         url = wait_for(master_log, r"Starting Spark master at (spark://\S+)")
-        for number in (1, 2):
-            log = start(
+        logs = [
+            start(
                 f"worker-{number}", WORKER, "--host", "127.0.0.1", "--cores", "1", "--memory", "1g",
                 "--webui-port", "0", url,
-            )  # fmt: skip
+            )
+            for number in (1, 2)
+        ]  # fmt: skip
+        for log in logs:
             wait_for(log, r"(Successfully registered with master)")
         yield Cluster(url=url, workers=started[1:])
     finally:

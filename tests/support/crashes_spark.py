@@ -23,7 +23,7 @@ from typing import Any
 from tests.support.crashes import UNHARMED, Kill, forked
 from tests.support.faults import kill_this_process
 from tests.support.runtime import Lab
-from tests.support.victims import SERVER, start
+from tests.support.victims import SERVER, start, state_of
 
 from hakiri.catalog.contract.chunks import Chunk
 from hakiri.catalog.contract.leases import LEASE_TTL
@@ -146,16 +146,11 @@ class Nursery:
         return self.ended(self.start(worker), worker.kill)
 
     def is_stopped(self, pid: int) -> bool:
-        return _state(pid) == "T"
+        return state_of(pid) == "T"
 
     def has_ended(self, pid: int) -> bool:
         """Whether it is dead, and only waited for."""
-        return _state(pid) == "Z"
-
-
-def _state(pid: int) -> str:
-    """What the system says of a process, in one letter."""
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        return state_of(pid) == "Z"
 
 
 def _nurse(folder: Path, asked: Connection) -> None:

@@ -30,6 +30,10 @@ def kill_this_process() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def freeze_this_process() -> None:
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
 class FaultyDatabase:
     """Passes everything on to a database, and takes an action, once, at one point of a write.
 

@@ -92,8 +92,8 @@ def fill_up(root: Path, spark: Any, what: str) -> dict[str, Any]:
     }
 
 
-def main(folder: Path) -> None:
-    home = EngineHome(runtime=folder / "runtime", cache=folder / "cache")
+def main(folder: Path, cache: Path) -> None:
+    home = EngineHome(runtime=folder / "runtime", cache=cache)
     for what, size in SMALL.items():  # before there is a thread, and before Spark: both see the disks then
         disk_of(folder / what, what).mkdir(parents=True)
         mount_disk(disk_of(folder / what, what), size)
@@ -105,4 +105,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

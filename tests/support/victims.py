@@ -9,6 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
+from pathlib import Path
 from typing import TypeVar
 
 from tests.support.faults import FaultyDatabase, kill_this_process
@@ -29,6 +30,11 @@ def start(target: Callable[..., None], *args: object) -> ForkServerProcess:
     process = SERVER.Process(target=target, args=args, daemon=True)
     process.start()
     return process
+
+
+def state_of(pid: int) -> str:
+    """What the system says of a process, in one letter: `T` if it is stopped, `Z` if it has ended."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 def assert_killed(process: ForkServerProcess) -> None:
@@ -53,14 +59,15 @@ def in_child(function: Callable[..., Result], *args: object) -> Result:
 
 
 @contextmanager
-def held_by_child(function: Callable[..., None], *args: object) -> Iterator[None]:
+def held_by_child(function: Callable[..., None], *args: object) -> Iterator[int]:
     """A process in which the function has come to say that it is ready, until the end of the block."""
     ours, theirs = SERVER.Pipe()
     process = start(function, *args, theirs)
     theirs.close()
     try:
         assert ours.recv() == READY
-        yield
+        assert process.pid is not None
+        yield process.pid
     finally:
         ours.close()
         process.join(JOIN_SECONDS)

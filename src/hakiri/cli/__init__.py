@@ -10,8 +10,17 @@ if TYPE_CHECKING:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command line and return its exit code; every error is told, none escapes."""
-    return _loaded_entry()(argv)
+    """Run one command line and return its exit code; every error is told, none escapes.
+
+    Without arguments it is the command line of this process, which then also ends as it should.
+    """
+    if argv is not None:
+        return _loaded_entry()(argv)
+    from hakiri.cli.ending import Ending
+
+    ending = Ending()
+    ending.code = _loaded_entry()(None)
+    return ending.code
 
 
 @cache

@@ -77,10 +77,11 @@ def test_workers_share_the_chunks_and_each_is_done_once(
 ) -> None:
     running = set()
     with lab.catalog() as catalog:
-        started = [
-            nursery.start(worker_on(lab, server, number, kill=kill, chunks_at_once=1))
-            for number, kill in enumerate(kills, start=1)
-        ]
+        started = []
+        for number, kill in enumerate(kills, start=1):
+            started.append(nursery.start(worker_on(lab, server, number, kill=kill, chunks_at_once=1)))
+            if kill is not UNHARMED:  # it has a chunk before the others can take them all
+                wait_until(lambda: catalog.chunks.tally(PipelineId("p")).running > 0)
         while not all(nursery.has_ended(pid) for pid in started):
             running.add(catalog.chunks.tally(PipelineId("p")).running)
             threading.Event().wait(LOOK_SECONDS)

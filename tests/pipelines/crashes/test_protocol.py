@@ -1,4 +1,4 @@
-"""The commit protocol under crashes by the thousand, on real files and a real catalog, with all but Spark."""
+"""The commit protocol under crashes by the hundred, on real files and a real catalog, with all but Spark."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ pytestmark = pytest.mark.proof
 
 LANES = 2
 # `make nightly` asks for more.
-TRIES = int(os.environ.get("HAKIRI_CRASH_TRIES", "2000"))
-HITS_A_STEP = 50
+TRIES = int(os.environ.get("HAKIRI_CRASH_TRIES", "700"))
+HITS_A_STEP = TRIES // 40
 TRIES_A_MUTANT = 500
 # On a machine that has nothing else to do it takes a tenth of this.
 LONGEST_SECONDS = 60 + TRIES * 0.4
@@ -60,7 +60,7 @@ def tried(folder: Path, lanes: Sequence[Sequence[Order]]) -> list[list[Tried]]:
 @pytest.mark.spec("HP-100")
 @pytest.mark.spec("HP-120")
 @pytest.mark.spec("HP-121")
-def test_thousands_of_crashes_at_every_step_break_no_promise(folder: Path) -> None:
+def test_hundreds_of_crashes_at_every_step_break_no_promise(folder: Path) -> None:
     seed = chosen_seed()
     sys.stdout.write(f"seed {seed}\n")
 

@@ -16,13 +16,13 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module")
-def story(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def story(tmp_path_factory: pytest.TempPathFactory, spark_cache: Path) -> Any:
     """What became of two stores, of which one has its tables on a small disk, and one everything."""
     if not can_mount():
         pytest.skip("this system does not let a process have a disk of its own")
     folder = tmp_path_factory.mktemp("disk")
     ended = subprocess.run(
-        [sys.executable, "-m", "tests.support.full_disk", folder],
+        [sys.executable, "-m", "tests.support.full_disk", folder, spark_cache],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert ended.returncode == 0, ended.stderr

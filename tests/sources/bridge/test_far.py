@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from tests.sources.bridge.numbers_project import numbers_project, numbers_table, open_numbers
-from tests.support.cluster import Cluster, standalone_cluster
+from tests.support.cluster import QUICK, Cluster, standalone_cluster
 from tests.support.counting_server import counting_server
 from tests.support.parquet_sinks import ParquetSinks
 
@@ -170,7 +170,8 @@ def test_executors_of_a_cluster_share_a_budget_and_have_secrets_of_their_own(
 
 def on_cluster(cluster: Cluster, home: EngineHome, make_engine: Callable[..., Engine]) -> Engine:
     local = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-    conf = local | {"spark.executor.memory": "512m", "spark.task.maxFailures": "1"}
+    executors = {"spark.executor.memory": "512m", "spark.executor.extraJavaOptions": " ".join(QUICK)}
+    conf = local | executors | {"spark.task.maxFailures": "1"}
     return make_engine(home, master=cluster.url, python=sys.executable, conf=conf)
 
 

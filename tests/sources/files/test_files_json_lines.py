@@ -127,7 +127,6 @@ RECORDS = st.lists(st.dictionaries(st.sampled_from(["a", "b", "c d", "é"]), VAL
 
 
 @given(RECORDS, RECORDS)
-@settings(deadline=None, max_examples=300)
 def test_whatever_the_records_both_ways_agree(
     sample: list[dict[str, Any]], records: list[dict[str, Any]]
 ) -> None:
@@ -143,7 +142,7 @@ def test_whatever_the_records_both_ways_agree(
 
 
 @given(st.lists(RECORDS, max_size=4))
-@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_schema_is_that_of_all_records_of_all_files(
     tmp_path: Path, files: list[list[dict[str, Any]]]
 ) -> None:

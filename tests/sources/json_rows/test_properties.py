@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.sources.json_rows.cases import RECORDS, SCHEMAS, fitting_records, mixed_records
 from tests.sources.json_rows.oracle import assert_nothing_is_lost, settled_slowly, with_sorted_extra
@@ -45,7 +45,6 @@ def in_any_order(schema: pa.Schema) -> str:
     return told(pa.struct(list(schema)))
 
 
-@settings(deadline=None, max_examples=150)
 @given(SCHEMAS_WITH_MIXED_RECORDS)
 def test_whole_columns_are_settled_as_single_values_are(case: tuple[pa.Schema, Records]) -> None:
     schema, records = case
@@ -56,7 +55,6 @@ def test_whole_columns_are_settled_as_single_values_are(case: tuple[pa.Schema, R
     assert with_sorted_extra(batch).equals(settled_slowly(records, schema))
 
 
-@settings(deadline=None, max_examples=150)
 @given(SCHEMAS_WITH_MIXED_RECORDS)
 def test_every_value_is_found_again_in_its_column_or_in_extra(case: tuple[pa.Schema, Records]) -> None:
     schema, records = case
@@ -66,7 +64,6 @@ def test_every_value_is_found_again_in_its_column_or_in_extra(case: tuple[pa.Sch
     assert_nothing_is_lost(records, batch)
 
 
-@settings(deadline=None, max_examples=100)
 @given(SCHEMAS_WITH_MIXED_RECORDS)
 def test_a_page_gives_what_its_records_give(case: tuple[pa.Schema, Records]) -> None:
     schema, records = case
@@ -78,7 +75,6 @@ def test_a_page_gives_what_its_records_give(case: tuple[pa.Schema, Records]) -> 
     assert batch.equals(settle(read_again, schema, with_extra=True))
 
 
-@settings(deadline=None, max_examples=100)
 @given(SCHEMAS_WITH_FITTING_RECORDS)
 def test_what_fits_never_goes_to_extra(case: tuple[pa.Schema, Records]) -> None:
     schema, records = case
@@ -89,7 +85,6 @@ def test_what_fits_never_goes_to_extra(case: tuple[pa.Schema, Records]) -> None:
     assert settle(records, schema, with_extra=False).equals(batch.drop_columns(["_extra"]))
 
 
-@settings(deadline=None, max_examples=100)
 @given(SCHEMAS_WITH_MIXED_RECORDS)
 def test_without_extra_rows_are_refused_exactly_when_extra_would_hold_something(
     case: tuple[pa.Schema, Records],
@@ -108,7 +103,6 @@ def test_without_extra_rows_are_refused_exactly_when_extra_would_hold_something(
 
 
 @pytest.mark.parametrize("mixed", ORDERLESS)
-@settings(deadline=None)
 @given(records=RECORDS)
 def test_records_fit_the_schema_that_was_inferred_from_them(mixed: MixedTypes, records: Records) -> None:
     schema = infer_schema(records, mixed=mixed)
@@ -119,7 +113,6 @@ def test_records_fit_the_schema_that_was_inferred_from_them(mixed: MixedTypes, r
     assert_nothing_is_lost(records, batch)
 
 
-@settings(deadline=None)
 @given(RECORDS)
 def test_what_the_first_seen_type_does_not_fit_is_quarantined(records: Records) -> None:
     schema = infer_schema(records, mixed="quarantine")
@@ -130,7 +123,6 @@ def test_what_the_first_seen_type_does_not_fit_is_quarantined(records: Records) 
 
 
 @pytest.mark.parametrize("mixed", ORDERLESS)
-@settings(deadline=None)
 @given(records=RECORDS, seed=st.integers(0, 2**32))
 def test_the_order_of_records_does_not_change_the_types(
     mixed: MixedTypes, records: Records, seed: int
@@ -142,7 +134,6 @@ def test_the_order_of_records_does_not_change_the_types(
     )
 
 
-@settings(deadline=None)
 @given(pages=st.lists(RECORDS, max_size=4))
 def test_sketches_of_pages_joined_are_the_sketch_of_all_records(pages: list[Records]) -> None:
     together = SchemaSketch().add(record for page in pages for record in page)
@@ -158,7 +149,6 @@ def test_sketches_of_pages_joined_are_the_sketch_of_all_records(pages: list[Reco
 
 
 @pytest.mark.parametrize("mixed", EVERY_WAY)
-@settings(deadline=None)
 @given(records=RECORDS)
 def test_every_inferred_schema_can_be_written_to_parquet(mixed: MixedTypes, records: Records) -> None:
     batch = settle(records, infer_schema(records, mixed=mixed), with_extra=True)

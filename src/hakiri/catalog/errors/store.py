@@ -22,11 +22,18 @@ class CatalogBusy(CatalogError):
     code = "catalog.busy"
     retryable = True
 
-    def __init__(self, location: str) -> None:
-        self.location = location
+    def __init__(self, location: str, process: int | None = None, *, is_stopped: bool = False) -> None:
+        self.location, self.process, self.is_stopped = location, process, is_stopped
+        holder = "another program" if process is None else f"process {process}"
+        state = ", which is stopped" if is_stopped else ""
+        way_on = (
+            f"let it go on with `kill -CONT {process}`, or end it with `kill -KILL {process}`"
+            if is_stopped
+            else "end the program that holds a write transaction open"
+        )
         super().__init__(
-            f"the catalog `{location}` stays locked by another program",
-            hint="end the program that holds a write transaction open, then run the command again",
+            f"the catalog `{location}` stays locked by {holder}{state}",
+            hint=f"{way_on}, then run the command again",
         )
 
 

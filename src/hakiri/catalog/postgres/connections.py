@@ -32,11 +32,14 @@ _SETTINGS: dict[str, Any] = {
     "tcp_user_timeout": 30_000,
 }
 _PING = {"connect_timeout": 2}
-# A client that vanished or was stopped in the middle lets go of its locks after a minute. And some servers
-# run with asynchronous commits: one that the next crash takes back is none.
+# A client that vanished or was stopped in the middle loses its locks long before those who wait for them give
+# up, but not for a moment's pause on a busy machine.
+_IDLE_SHARE = 1 / 3
+_LEAST_IDLE_SECONDS = 1.0
+# Some servers run with asynchronous commits: one that the next crash takes back is none.
 _SESSION = """
-SELECT set_config('lock_timeout', %s, false),
-       set_config('idle_in_transaction_session_timeout', '60s', false),
+SELECT set_config('lock_timeout', %(lock)s, false),
+       set_config('idle_in_transaction_session_timeout', %(idle)s, false),
        CASE current_setting('synchronous_commit')
        WHEN 'off' THEN set_config('synchronous_commit', 'on', false) END
 """
@@ -49,7 +52,8 @@ class NotConnected(psycopg.OperationalError):
 class Connections:
     """At most `most` connections at a time, kept while they are good.
 
-    Whoever waits for a lock for longer than `lock_seconds` gets an error.
+    Whoever waits for a lock for longer than `lock_seconds` gets an error. Whoever does nothing in a
+    transaction for a third of that is cut off by the server, and has written nothing.
     """
 
     def __init__(
@@ -64,7 +68,8 @@ class Connections:
         self._settings = _SETTINGS | psycopg.conninfo.conninfo_to_dict(conninfo)
         self._location = location
         self._pid = pid
-        self._lock_timeout = f"{max(1, round(lock_seconds * 1000))}ms"
+        idle_seconds = max(_LEAST_IDLE_SECONDS, lock_seconds * _IDLE_SHARE)
+        self._timeouts = {"lock": _milliseconds(lock_seconds), "idle": _milliseconds(idle_seconds)}
         self._free = threading.BoundedSemaphore(most)
         self._pooling = threading.Lock()
         self._idle: list[Connection] = []
@@ -138,4 +143,8 @@ class Connections:
         if connection.info.server_version < OLDEST_POSTGRES:
             major = connection.info.server_version // 10_000
             raise BackendTooOld("Postgres", str(major), str(OLDEST_POSTGRES // 10_000))
-        connection.execute(_SESSION, (self._lock_timeout,))
+        connection.execute(_SESSION, self._timeouts)
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{max(1, round(seconds * 1000))}ms"  # none at all would mean: without end

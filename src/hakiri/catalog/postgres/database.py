@@ -186,7 +186,9 @@ def _roll_back(connection: Connection) -> None:
     if not connection.closed:
         try:
             connection.execute("ROLLBACK")
-        except psycopg.OperationalError:
+        except (
+            psycopg.Error
+        ):  # as for a transaction that was cut off for being idle, which is an internal one
             connection.close()
 
 

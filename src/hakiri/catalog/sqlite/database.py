@@ -99,7 +99,7 @@ class SqliteDatabase:
 
     def write(self, work: Callable[[Transaction], Result]) -> Result:
         self._check_process()  # first: the lock may be held for ever by a thread that a fork left behind
-        with self._writing, in_our_words(self.location), self._gate.passed():
+        with self._writing, in_our_words(self.path), self._gate.passed():
             connection = self._begin_writing()
             try:
                 result = work(SqliteTransaction(connection, self._statements))
@@ -141,7 +141,7 @@ class SqliteDatabase:
     @contextmanager
     def _reader(self) -> Iterator[sqlite3.Connection]:
         self._check_process()
-        with in_our_words(self.location):
+        with in_our_words(self.path):
             with self._pooling:
                 self._check_open()
                 connection = self._idle.pop() if self._idle else None

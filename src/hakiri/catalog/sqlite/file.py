@@ -33,7 +33,7 @@ class SqliteFile:
             return 0
         if self.path.is_dir():
             raise CatalogUnreachable(self.location, "a folder is in its place")
-        with in_our_words(self.location), closing(connected_to_look(self.path)) as connection:
+        with in_our_words(self.path), closing(connected_to_look(self.path)) as connection:
             return _version(connection, self.location)
 
     def apply(self, migrations: tuple[Migration, ...], now: datetime) -> tuple[int, ...]:
@@ -41,7 +41,7 @@ class SqliteFile:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise CatalogUnreachable(self.location, f"its folder cannot be made: {error.strerror}") from error
-        with in_our_words(self.location), closing(self._connect("rwc")) as connection:
+        with in_our_words(self.path), closing(self._connect("rwc")) as connection:
             # Kept in the file: whoever opens it later is in WAL mode too.
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")

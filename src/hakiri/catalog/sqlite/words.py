@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 
 from hakiri.catalog.errors import (
     CatalogBusy,
@@ -16,18 +17,19 @@ from hakiri.catalog.errors import (
     CatalogRefused,
     CatalogUnreachable,
 )
+from hakiri.catalog.sqlite.holder import is_stopped, writing_process
 
 _PRIMARY_CODE = 0xFF  # extended result codes have the general one in the lowest byte
 _LOCKED = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 
 
 @contextmanager
-def in_our_words(location: str) -> Iterator[None]:
+def in_our_words(path: Path) -> Iterator[None]:
     """Raise what SQLite raises inside as an error of the catalog."""
     try:
         yield
     except sqlite3.Error as error:
-        raise _translated(error, location) from error
+        raise _translated(error, path) from error
 
 
 def is_locked(error: sqlite3.Error) -> bool:
@@ -40,10 +42,12 @@ def as_text(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
-def _translated(error: sqlite3.Error, location: str) -> CatalogError:
+def _translated(error: sqlite3.Error, path: Path) -> CatalogError:
     code = _code(error)
+    location = f"sqlite:///{path}"
     if code in _LOCKED:
-        return CatalogBusy(location)
+        holder = writing_process(path)
+        return CatalogBusy(location, holder, is_stopped=holder is not None and is_stopped(holder))
     if code == sqlite3.SQLITE_FULL:
         return CatalogFull(location)
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH):
