@@ -186,9 +186,7 @@ def _roll_back(connection: Connection) -> None:
     if not connection.closed:
         try:
             connection.execute("ROLLBACK")
-        except (
-            psycopg.Error
-        ):  # as for a transaction that was cut off for being idle, which is an internal one
+        except psycopg.Error:  # one that was cut off for being idle is no operational one
             connection.close()
 
 
