@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,6 +19,7 @@ from hakiri.compaction.recipes import TableLayout
 from hakiri.store.duck_file import ViewText, make_duck_file
 from hakiri.store.files import LocalFiles
 from hakiri.store.layout import StoreLayout
+from hakiri.store.opened import OpenStore
 from hakiri.store.reading import open_reader
 from hakiri.store.rows import HIDDEN_FIELDS, OP, POSITION, SEQ
 from hakiri.store.views import TableState, view_sql
@@ -78,11 +78,7 @@ def _beside_runs(root: Path) -> Iterator[Measured]:
                 name="row groups read for a filter on clustered columns / all", value=read / every, unit=""
             )
             for name, query in QUESTIONS.items():
-                base, ours = medians_in_turn(
-                    ROUNDS,
-                    lambda query=query: _seconds(lambda: snapshot.sql(query).fetchall()),
-                    lambda query=query: _seconds(lambda: both.sql(query).fetchall()),
-                )
+                base, ours = medians_in_turn(ROUNDS, _asking(snapshot, query), _asking(both, query))
                 yield Measured(
                     name=f"{name}, snapshot and {RUNS} runs / snapshot alone",
                     value=ours / base,
@@ -147,14 +143,18 @@ def _small_runs(layout: StoreLayout, count: int) -> Iterator[str]:
         yield str(folder / "part-00000.parquet")
 
 
-def _groups(opened: Any, where: str) -> tuple[int, int]:
+def _groups(opened: OpenStore, where: str) -> tuple[int, int]:
     ((_, plan),) = opened.connection.execute(f"EXPLAIN ANALYZE SELECT * FROM orders WHERE {where}").fetchall()
     found = _SCANNED.search(plan)
     assert found is not None
     return int(found[1]), int(found[2])
 
 
-def _seconds(work: Any) -> float:
+def _asking(opened: OpenStore, query: str) -> Callable[[], float]:
+    return lambda: _seconds(lambda: opened.sql(query).fetchall())
+
+
+def _seconds(work: Callable[[], object]) -> float:
     began = perf_counter()
     work()
     return perf_counter() - began

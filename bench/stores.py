@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -21,6 +20,7 @@ from hakiri.core.clock import FixedClock
 from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import RunId
 from hakiri.store.manifests import AttemptManifest, Counts, WrittenFile, seal
+from hakiri.store.opened import OpenStore, open_store
 from hakiri.store.schemas import fingerprint
 
 SCHEMA = pa.schema(
@@ -102,11 +102,9 @@ class MadeStore:
         run = RunId(f"0196be00-0000-7000-9000-{self._runs:012d}")
         return compactor.compact(ORDERS, run, laid_out, is_full=is_full)
 
-    def open(self) -> Any:
-        import hakiri
-
+    def open(self) -> OpenStore:
         self.workshop.publish()
-        return hakiri.open_store(self.project)
+        return open_store(self.project)
 
 
 @contextmanager

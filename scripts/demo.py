@@ -107,7 +107,7 @@ class Helpdesk:
     """An API of this machine's own, with tickets by the page; gone when the demo is."""
 
     def __init__(self) -> None:
-        self.tickets = [
+        self.tickets: list[dict[str, object]] = [
             {
                 "id": number,
                 "customer": f"customer-{number % CUSTOMERS:03d}",

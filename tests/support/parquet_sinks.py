@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark import cloudpickle
 
+from hakiri.sources.rejects import Reject
+
 
 class ParquetSink:
     """One file, made with the first rows; the report is its path, or nothing."""
@@ -24,6 +26,9 @@ class ParquetSink:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._writer = pq.ParquetWriter(self._path, rows.schema, compression="zstd")
         self._writer.write_batch(rows)
+
+    def set_aside(self, rejects: Sequence[Reject]) -> None:
+        raise AssertionError(f"{len(rejects)} rows do not fit")
 
     def finish(self) -> str:
         if self._writer is None:
