@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ from tests.support.workers import (  # noqa: F401 - hooks
 )
 
 from hakiri.core.clock import SystemClock
+from hakiri.core.errors import HakiriError
 from hakiri.engine import Engine, EngineConfig, EngineHome, make_archive, session, stop_servers
 
 if TYPE_CHECKING:
@@ -54,6 +56,9 @@ if disk := memory_disk():
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(disk))  # where `tmp_path` is
 
 
+_SPARK_CACHE = pytest.StashKey[Path]()
+
+
 class Unwatched:
     """A watcher for tests that look at results only."""
 
@@ -73,15 +78,30 @@ def small_engine(home: EngineHome, **config: object) -> Engine:
     )
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Whatever is made for all tests of Spark is made before the time of the first one runs."""
+    if "spark_cache" in getattr(item, "fixturenames", ()):
+        with suppress(HakiriError):  # the fixture fails with the same, and the test with it
+            made_spark_cache(item.config)
+    return (yield)
+
+
+def made_spark_cache(config: pytest.Config) -> Path:
+    """The folder with the archive that halves every start of Spark, and is kept for the tests to come."""
+    if _SPARK_CACHE not in config.stash:
+        assert config.cache is not None
+        cache = config.cache.mkdir("spark")
+        engine = small_engine(EngineHome(runtime=cache, cache=cache))
+        plan = engine.plan()
+        make_archive(plan.java, plan.spark, engine.home, engine.env, engine.clock)
+        config.stash[_SPARK_CACHE] = cache
+    return config.stash[_SPARK_CACHE]
+
+
 @pytest.fixture(scope="session")
 def spark_cache(pytestconfig: pytest.Config) -> Path:
-    """The folder with the archive that halves every start of Spark, and is kept for the tests to come."""
-    assert pytestconfig.cache is not None
-    cache = pytestconfig.cache.mkdir("spark")
-    engine = small_engine(EngineHome(runtime=cache, cache=cache))
-    plan = engine.plan()
-    make_archive(plan.java, plan.spark, engine.home, engine.env, engine.clock)
-    return cache
+    return made_spark_cache(pytestconfig)
 
 
 @pytest.fixture(scope="session")
