@@ -10,7 +10,7 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
-from tests.store.workshop import NODE, ORDERS, PIPELINE, T0, Workshop, open_workshop
+from tests.store.workshop import NODE, ORDERS, PIPELINE, T0, Workshop, manifest_of, open_workshop
 
 from hakiri.catalog.contract.chunks import NewChunk
 from hakiri.compaction.compacting import Compacted, Compactor
@@ -19,9 +19,8 @@ from hakiri.compaction.tasks import Report, RunTasks, Task
 from hakiri.core.clock import FixedClock
 from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import RunId
-from hakiri.store.manifests import AttemptManifest, Counts, WrittenFile, seal
+from hakiri.store.manifests import WrittenFile, seal
 from hakiri.store.opened import OpenStore, open_store
-from hakiri.store.schemas import fingerprint
 
 SCHEMA = pa.schema(
     [
@@ -62,28 +61,10 @@ class MadeStore:
             connection.execute(_rows_sql(rows, key, attempt.seq, str(attempt.run), file))
         data = file.read_bytes()
         step = workshop._step(SCHEMA, ("id",), ORDERS)  # noqa: SLF001 - as the tests of the store do
-        manifest = AttemptManifest(
-            pipeline=attempt.pipeline,
-            table=attempt.table,
-            run=attempt.run,
-            node=attempt.node,
-            chunk=attempt.chunk,
-            attempt=attempt.number,
-            seq=attempt.seq,
-            ingested_at=attempt.claimed_at,
-            predicate={},
-            schema_version=1,
-            schema_fingerprint=fingerprint(SCHEMA),
-            primary_key=("id",),
-            files=(
-                WrittenFile(
-                    name=file.name, rows=rows, bytes=len(data), sha256=hashlib.sha256(data).hexdigest()
-                ),
-            ),
-            quarantine=(),
-            counts=Counts(read=rows, filtered=0, written=rows, quarantined=0),
-            content_sum=0,
+        written = WrittenFile(
+            name=file.name, rows=rows, bytes=len(data), sha256=hashlib.sha256(data).hexdigest()
         )
+        manifest = manifest_of(attempt, SCHEMA, "id", files=[written])
         seal(workshop.layout, [manifest], None)
         workshop.commit(attempt, manifest, step)
 

@@ -19,7 +19,7 @@ from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import ChunkId, NodeId, PipelineId, RunId, TableName
 from hakiri.store.files import Files
 from hakiri.store.layout import StoreLayout
-from hakiri.store.manifests import AttemptManifest, CommitFacts, Counts, seal
+from hakiri.store.manifests import AttemptManifest, CommitFacts, Counts, WrittenFile, seal
 from hakiri.store.publishing import Publisher
 from hakiri.store.rows import Stamp
 from hakiri.store.schemas import fingerprint, schema_text
@@ -41,6 +41,34 @@ def batch(rows: Rows, schema: pa.Schema) -> pa.RecordBatch:
 
 def shape_of(schema: pa.Schema, *key: str, bad_rows: BadRows = BadRows.FAIL) -> Shape:
     return Shape(schema=schema, primary_key=key, schema_version=1, bad_rows=bad_rows)
+
+
+def manifest_of(
+    attempt: ChunkAttempt, schema: pa.Schema, *key: str, files: Sequence[WrittenFile], **said: Any
+) -> AttemptManifest:
+    """What an attempt says of its files, in the first version of the schema unless `said` is otherwise."""
+    rows = sum(file.rows for file in files)
+    common: dict[str, Any] = {
+        "schema_version": 1,
+        "predicate": {},
+        "quarantine": (),
+        "counts": Counts(read=rows, filtered=0, written=rows, quarantined=0),
+        "content_sum": 0,
+    }
+    return AttemptManifest(
+        pipeline=attempt.pipeline,
+        table=attempt.table,
+        run=attempt.run,
+        node=attempt.node,
+        chunk=attempt.chunk,
+        attempt=attempt.number,
+        seq=attempt.seq,
+        ingested_at=attempt.claimed_at,
+        schema_fingerprint=fingerprint(schema),
+        primary_key=key,
+        files=tuple(files),
+        **(common | said),
+    )
 
 
 @dataclass
@@ -135,20 +163,12 @@ class Workshop:
             given = schema.append(pa.field("_op", pa.string())) if has_op else schema
             writer.write(batch(rows, given))
         written = writer.finish()
-        manifest = AttemptManifest(
-            pipeline=attempt.pipeline,
-            table=attempt.table,
-            run=attempt.run,
-            node=attempt.node,
-            chunk=attempt.chunk,
-            attempt=attempt.number,
-            seq=attempt.seq,
-            ingested_at=attempt.claimed_at,
-            predicate={},
-            schema_version=version,
-            schema_fingerprint=fingerprint(schema),
-            primary_key=key,
+        manifest = manifest_of(
+            attempt,
+            schema,
+            *key,
             files=written.files,
+            schema_version=version,
             quarantine=written.quarantine,
             counts=Counts(
                 read=written.rows + written.quarantined,

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from tests.store.workshop import NODE, ORDERS, PIPELINE, T0, TTL, Workshop
+from tests.store.workshop import NODE, ORDERS, PIPELINE, T0, TTL, Workshop, manifest_of
 
 from hakiri.catalog.contract.chunks import ChunkAttempt, ChunkCommit, NewChunk
 from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import RunId
-from hakiri.store.manifests import AttemptManifest, Counts, WrittenFile
+from hakiri.store.manifests import WrittenFile
 from hakiri.store.rows import HIDDEN_FIELDS
-from hakiri.store.schemas import fingerprint
 
 A_YEAR = 35_000
 ROWS_A_PULL = 20
@@ -89,22 +88,5 @@ class Year:
             bytes=len(data),
             sha256=hashlib.sha256(data).hexdigest(),
         )
-        manifest = AttemptManifest(
-            pipeline=attempt.pipeline,
-            table=attempt.table,
-            run=attempt.run,
-            node=attempt.node,
-            chunk=attempt.chunk,
-            attempt=attempt.number,
-            seq=attempt.seq,
-            ingested_at=attempt.claimed_at,
-            predicate={},
-            schema_version=1,
-            schema_fingerprint=fingerprint(SCHEMA),
-            primary_key=("id",),
-            files=(file,),
-            quarantine=(),
-            counts=Counts(read=rows.num_rows, filtered=0, written=rows.num_rows, quarantined=0),
-            content_sum=0,
-        )
+        manifest = manifest_of(attempt, SCHEMA, "id", files=[file])
         return ChunkCommit(rows=rows.num_rows, bytes=len(data), manifest=manifest.text())
