@@ -20,6 +20,7 @@ COSTS = ("cluster", "spark", "proof")
 # All of Spark is done by one worker, and with more of them the others soon wait for it.
 MOST_WORKERS = 4
 SPARK = "spark"
+CLUSTER = "cluster"
 MODESTY = 5
 _IS_MODEST = pytest.StashKey[bool]()
 _FOLDER = pytest.StashKey[Path]()
@@ -31,9 +32,12 @@ def has_mark(item: pytest.Item, *names: str) -> bool:
 
 
 def group_of(item: pytest.Item) -> str:
-    """What is done by one worker: all that needs Spark, as two of those fill a small machine, or the tests of
-    a file, since they share what is costly to make."""
-    if has_mark(item, "spark", "cluster"):
+    """What is done by one worker: all that needs the shared Spark, as two of those fill a small machine; all
+    that start Spark processes of their own, and mostly wait for them; or the tests of a file, since they
+    share what is costly to make."""
+    if has_mark(item, "cluster"):
+        return CLUSTER
+    if has_mark(item, "spark"):
         return SPARK
     file, _, _ = item.nodeid.partition("::")
     return f"{'proof' if has_mark(item, 'proof') else 'fast'} {file}"
@@ -52,9 +56,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     in the same order, but of the proofs first those that may take longest.
     """
     if hasattr(config, "workerinput"):
-        items.sort(
-            key=lambda item: (not has_mark(item, "spark", "cluster"), costs(item), -longest_seconds(item))
-        )
+        items.sort(key=lambda item: (group_of(item) != SPARK, costs(item), -longest_seconds(item)))
     else:
         items.sort(key=costs)
 
