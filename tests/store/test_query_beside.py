@@ -33,6 +33,8 @@ def test_what_is_called_off_before_it_began_never_begins() -> None:
     assert done == []
 
 
+# One that comes where Python cannot raise it, as when garbage is collected, is told as such, and comes again.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.timeout(60)
 def test_a_session_ends_whenever_it_is_interrupted(workshop: Workshop) -> None:
     workshop.publish()

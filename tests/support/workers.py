@@ -52,11 +52,19 @@ def longest_seconds(item: pytest.Item) -> float:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Fast tests first, so that a mistake shows in seconds; Spark processes of their own last.
 
-    Of several workers one begins with Spark, so that nobody waits for it at the end. The others do the rest
-    in the same order, but of the proofs first those that may take longest.
+    Of several workers one begins with Spark, so that nobody waits for it at the end. The others do the fast
+    tests, then what takes long: Spark processes of their own, and of the proofs first those that may take
+    longest.
     """
     if hasattr(config, "workerinput"):
-        items.sort(key=lambda item: (group_of(item) != SPARK, costs(item), -longest_seconds(item)))
+        items.sort(
+            key=lambda item: (
+                group_of(item) != SPARK,
+                has_mark(item, "proof"),
+                has_mark(item, "cluster"),
+                -longest_seconds(item),
+            )
+        )
     else:
         items.sort(key=costs)
 
