@@ -25,7 +25,7 @@ $(STAMP): pyproject.toml
 	  uv pip install --quiet --python $(BIN)/python -e '.[dev,java,postgres,sql]'; \
 	else \
 	  $(PYTHON) -m venv $(VENV) && \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517 -e '.[dev,java,postgres,sql]'; \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517 --no-compile -e '.[dev,java,postgres,sql]'; \
 	fi
 	@touch $@
 

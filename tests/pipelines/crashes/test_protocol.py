@@ -21,7 +21,7 @@ pytestmark = pytest.mark.proof
 
 LANES = 2
 # `make nightly` asks for more.
-TRIES = int(os.environ.get("HAKIRI_CRASH_TRIES", "700"))
+TRIES = int(os.environ.get("HAKIRI_CRASH_TRIES", "400"))
 HITS_A_STEP = TRIES // 100  # the rarest has 1 in 30, and in a short run chance may halve that
 TRIES_A_MUTANT = 500
 # On a machine that has nothing else to do it takes a tenth of this.
