@@ -22,7 +22,7 @@ pytestmark = pytest.mark.proof
 LANES = 2
 # `make nightly` asks for more.
 TRIES = int(os.environ.get("HAKIRI_CRASH_TRIES", "400"))
-HITS_A_STEP = TRIES // 100  # the rarest has 1 in 30, and in a short run chance may halve that
+HITS_A_STEP = TRIES // 100  # in a short run chance may bring a rare one half as often as on average
 TRIES_A_MUTANT = 500
 # On a machine that has nothing else to do it takes a tenth of this.
 LONGEST_SECONDS = 60 + TRIES * 0.4
