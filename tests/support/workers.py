@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from xdist.workermanage import WorkerController
 
 COSTS = ("cluster", "spark", "proof")
-# All of Spark is done by one worker, and with more of them the others soon wait for it.
+# All that shares one Spark is done by one worker, and with more of them the others soon wait for it.
 MOST_WORKERS = 4
 SPARK = "spark"
 CLUSTER = "cluster"
