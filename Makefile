@@ -37,7 +37,7 @@ check: $(STAMP)  ## Format, lint, types, and the architecture
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
-	@$(BIN)/pytest -q tests/architecture
+	@$(BIN)/pytest -q -n auto tests/architecture
 
 test: $(STAMP)  ## All tests: fast ones first, then the proofs of the catalog, Spark, and real clusters
 	@$(BIN)/pytest -q -n auto
@@ -47,9 +47,10 @@ test-fast: $(STAMP)  ## Only the fast tests
 
 nightly: $(STAMP)  ## Crashes and random examples, many more, every step of runs and compactions, a year of pulls, the archive
 	@HAKIRI_CRASH_TRIES=20000 $(BIN)/pytest -q tests/pipelines/crashes tests/pipelines/crashes/nightly_steps.py
-	@$(BIN)/pytest -q tests/engine/nightly_archive.py
+	@$(BIN)/pytest -q tests/engine/nightly_archive.py tests/engine/nightly_left_python.py
 	@HAKIRI_EXAMPLES=1000 $(BIN)/pytest -q -n auto --timeout=1800 tests/core tests/manifest tests/sources tests/store -m "not spark and not cluster"
-	@HAKIRI_MATRIX_EVERY=1 HAKIRI_YEAR_PULLS=35000 $(BIN)/pytest -q --timeout=1800 tests/compaction/matrix tests/compaction/test_power.py tests/compaction/test_year.py
+	@HAKIRI_MATRIX_EVERY=1 HAKIRI_YEAR_PULLS=35000 HAKIRI_HISTORIES=1500 HAKIRI_KILLS=500 $(BIN)/pytest -q --timeout=1800 \
+	  tests/compaction/matrix tests/compaction/test_power.py tests/compaction/test_year.py tests/compaction/test_histories.py tests/compaction/test_storm.py
 
 bench: $(STAMP)  ## Measure, and print ratios taken in this one run
 	@$(BIN)/python -m bench

@@ -9,18 +9,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
-from tests.store.workshop import T0
+from tests.store.workshop import ORDERS, T0
 
 from bench.measure import Measured, medians_in_turn
-from bench.stores import SCHEMA, made_store
+from bench.stores import SCHEMA, MadeStore, made_store
 from hakiri.compaction.recipes import TableLayout
 from hakiri.store.duck_file import ViewText, make_duck_file
 from hakiri.store.files import LocalFiles
 from hakiri.store.layout import StoreLayout
 from hakiri.store.opened import OpenStore
-from hakiri.store.reading import open_reader
+from hakiri.store.reading import open_reader, visible_files
 from hakiri.store.rows import HIDDEN_FIELDS, OP, POSITION, SEQ
 from hakiri.store.views import TableState, view_sql
 
@@ -72,26 +73,44 @@ def _beside_runs(root: Path) -> Iterator[Measured]:
             store.compact(BY_REPO)
         for number in range(RUNS):
             beside.land(RUN_ROWS, f"hash(i * 31 + {number} * 7919) % {rows + rows // 40}")
-        with alone.open() as snapshot, beside.open() as both:
+        with alone.open() as snapshot, beside.open() as both, _bare(beside) as bare:
             read, every = _groups(snapshot, FILTER)
             yield Measured(
                 name="row groups read for a filter on clustered columns / all", value=read / every, unit=""
             )
             for name, query in QUESTIONS.items():
-                base, ours = medians_in_turn(ROUNDS, _asking(snapshot, query), _asking(both, query))
+                base, ours, least = medians_in_turn(
+                    ROUNDS,
+                    _asking(snapshot.sql, query),
+                    _asking(both.sql, query),
+                    _asking(bare.sql, query),
+                )
                 yield Measured(
                     name=f"{name}, snapshot and {RUNS} runs / snapshot alone",
                     value=ours / base,
                     unit="",
                     goal=2.0,
                 )
+                yield Measured(
+                    name="… all rows of the same files by DuckDB, without newest wins / snapshot alone",
+                    value=least / base,
+                    unit="",
+                )
                 yield Measured(name="… what a run adds", value=(ours - base) / RUNS * 1000, unit="ms")
+
+
+def _bare(store: MadeStore) -> duckdb.DuckDBPyConnection:
+    """DuckDB with all rows of a store's files, older ones too: what reading them takes at least."""
+    found = visible_files(store.workshop.layout, store.workshop.catalog, ORDERS)
+    assert found is not None
+    paths = [str(path) for of_version in found.files.values() for path in of_version]
+    bare = duckdb.connect()
+    bare.execute(f"CREATE VIEW orders AS FROM read_parquet({paths!r})")
+    return bare
 
 
 def _many_files(root: Path) -> Iterator[Measured]:
     """Folders of runs of a few rows each, as a pipeline leaves them that runs every few minutes."""
-    import duckdb
-
     layout = StoreLayout(root / "many")
     paths = tuple(_small_runs(layout, FOLDERS))
     state = TableState(
@@ -150,8 +169,8 @@ def _groups(opened: OpenStore, where: str) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-def _asking(opened: OpenStore, query: str) -> Callable[[], float]:
-    return lambda: _seconds(lambda: opened.sql(query).fetchall())
+def _asking(sql: Callable[[str], duckdb.DuckDBPyRelation], query: str) -> Callable[[], float]:
+    return lambda: _seconds(lambda: sql(query).fetchall())
 
 
 def _seconds(work: Callable[[], object]) -> float:

@@ -16,6 +16,9 @@ HELP_ROUNDS = 25
 JOB = """
 spark.range(1000).selectExpr("id", "id * 2 AS twice").write.mode("overwrite").parquet(target)
 """
+PYTHON_JOB = """
+spark.range(1000).mapInArrow(lambda batches: batches, "id bigint").write.mode("overwrite").parquet(target)
+"""
 PLAIN = f"""
 import sys
 from pyspark.sql import SparkSession
@@ -39,6 +42,7 @@ engine = Engine(config=configured(EngineSettings(), memory_bytes()), home=Engine
 with session(engine, Nobody()) as spark:
     {JOB.strip()}
 """
+OURS_IN_PYTHON = OURS.replace(JOB.strip(), PYTHON_JOB.strip())
 
 
 def run() -> list[Measured]:
@@ -64,7 +68,10 @@ def run() -> list[Measured]:
             )
             for _ in range(UNCOUNTED_ROUNDS):  # the first ones are still on their way from cold to warm
                 job(OURS, env)
-            (warm,) = medians_in_turn(WARM_ROUNDS, lambda: job(OURS, env))
+                job(OURS_IN_PYTHON, env)
+            warm, warm_python = medians_in_turn(
+                WARM_ROUNDS, lambda: job(OURS, env), lambda: job(OURS_IN_PYTHON, env)
+            )
         finally:
             seconds_of(stop, env)
         nothing, help_text = medians_in_turn(
@@ -77,6 +84,7 @@ def run() -> list[Measured]:
         Measured(name="cold start to first Parquet, ours, archive", value=ours, unit="s"),
         Measured(name="cold start to first Parquet, ours, no archive yet", value=first, unit="s"),
         Measured(name="the same job, warm", value=warm, unit="s"),
+        Measured(name="… with tasks in Python / without, warm", value=warm_python / warm, unit="", goal=2),
         Measured(name="making the archive, once", value=archive, unit="s"),
         Measured(name="cold, ours / plain Spark", value=ours / plain, unit="", goal=0.5),
         Measured(name="warm / cold start of plain Spark", value=warm / plain, unit="", goal=0.1),

@@ -64,3 +64,17 @@ def test_state_in_a_file_needs_neither_postgres_nor_spark(tmp_path: Path) -> Non
     loaded = loaded_by(code, tmp_path)
 
     assert loaded & HEAVY == {"hakiri.catalog", "sqlite3"}
+
+
+def test_a_look_at_a_source_needs_no_pandas(tmp_path: Path) -> None:
+    calls = [
+        ["init", "--name", "shop", "--quiet"],
+        ["plan", "--quiet"],
+        ["source", "sample", "orders", "--quiet"],
+    ]
+    code = f"from hakiri.cli import main; assert [main(call) for call in {calls!r}] == [0, 0, 0]"
+
+    loaded = loaded_by(code, tmp_path)
+
+    assert "pyarrow" in loaded
+    assert "pandas" not in loaded

@@ -107,5 +107,6 @@ def test_processes_killed_at_random_moments_leave_no_halves_and_lose_nothing(gro
         assert tally.total == tally.done
         assert catalog.push.tally(ROUTE) == PushTally(delivered=CHANGES_A_PLAN * PLANS)
         assert catalog.check() == ()
-    assert rows["lineage"] == 2 * (TABLES_A_PLAN + 1) * PLANS
+    assert rows["lineage"] == (2 * (TABLES_A_PLAN + 1) + TABLES_A_PLAN) * PLANS
+    assert rows["audit"] == TABLES_A_PLAN * PLANS
     assert rows["to_delete"] == DROPS * TABLES_A_PLAN * PLANS

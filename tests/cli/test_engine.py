@@ -68,7 +68,6 @@ def test_a_server_that_is_not_ours_is_not_started(run: Run, home: EngineHome) ->
 
 
 @pytest.mark.cluster
-@pytest.mark.timeout(120)
 def test_a_server_is_started_found_shown_refused_to_stop_and_stopped(
     run: Run, home: EngineHome, make_engine: Callable[..., Engine], spark_cache: Path
 ) -> None:
@@ -118,7 +117,6 @@ def test_a_server_is_started_found_shown_refused_to_stop_and_stopped(
 
 
 @pytest.mark.cluster
-@pytest.mark.timeout(120)
 def test_a_server_that_cannot_start_tells_the_end_of_its_log(run: Run, home: EngineHome) -> None:
     outcome = run("engine", "start", "--set", "engine.conf.spark.driver.extraJavaOptions=-XX:NewSize=1x")
 

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from tests.compaction.bench import SCHEMA, Bench
+from tests.compaction.matrix.judge import untold
 from tests.store.workshop import ORDERS, Workshop, open_workshop
 from tests.support.crashes import UNHARMED, ended, forked
 from tests.support.faults import kill_this_process
@@ -53,6 +54,7 @@ def filled(workshop: Workshop) -> list[tuple[Any, ...]]:
     return bench.rows()
 
 
+@pytest.mark.spec("HC-026")
 @pytest.mark.spec("HC-040")
 @pytest.mark.spec("HC-044")
 @pytest.mark.spec("HC-045")
@@ -70,6 +72,7 @@ def test_a_killed_compaction_changes_nothing_for_readers(tmp_path: Path, at: Ste
         assert bench.rows() == rows
         assert bench.workshop.catalog.snapshots.current_id(ORDERS) is not None
         assert bench.compact() is None
+        assert untold(workshop.catalog) == []
 
 
 @pytest.mark.spec("HC-042")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tests.compaction.matrix.cells import NOW, Stage, prepared_stage, template
 from tests.compaction.matrix.hands import KEPT
-from tests.compaction.matrix.judge import Reader, leaked, of, stock_reader
+from tests.compaction.matrix.judge import Reader, leaked, of, stock_reader, untold
 from tests.compaction.matrix.operations import Append, Collect, Compact, Operation, Widen
 from tests.store.rebuilding import planned
 from tests.store.workshop import ORDERS
@@ -100,6 +100,7 @@ def judge(stage: Stage, reader: Reader, operation: Operation) -> None:
             return
         hand.bench.compact(TableLayout(retain=KEPT), is_full=True)
         assert leaked(stage.layout, hand.workshop.catalog, NOW + 100 * KEPT) == set()
+        assert untold(hand.workshop.catalog) == []
         hand.clock.advance(KEPT)
         hand.collector.collect(KEPT, tables=(ORDERS,))
         reader.open(stage.layout)

@@ -9,6 +9,7 @@ from tests.compaction.bench import SCHEMA, Bench
 from tests.store.workshop import ORDERS
 
 from hakiri.compaction.errors import CompactionStopped
+from hakiri.compaction.exchange import made_folder
 from hakiri.compaction.fold_tasks import ScatterTask
 from hakiri.compaction.recipes import TableLayout, recipe_of
 from hakiri.compaction.runner import SparkTasks
@@ -26,7 +27,7 @@ def tasks(bench: Bench) -> list[ScatterTask]:
     chosen = bench.compactor().choose(ORDERS)
     assert chosen is not None
     recipe = recipe_of(chosen.schema, catalog.schemas.log(ORDERS), TableLayout())
-    folder = str(layout.root / "exchange")
+    folder = str(made_folder(layout.root / "exchange"))
     return [
         ScatterTask(recipe=recipe, inputs=(file,), folder=folder)
         for file in input_files(chosen.selection, layout)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections import Counter
 from datetime import datetime, timedelta
@@ -11,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from tests.compaction.bench import Bench
-from tests.compaction.matrix.judge import leaked
+from tests.compaction.matrix.judge import leaked, untold
 from tests.store.workshop import ORDERS, T0, Workshop, open_workshop
 from tests.support.crashes import Kill, ended, forked, keep_disk_journal
 from tests.support.faults import kill_this_process
@@ -27,6 +28,7 @@ from hakiri.compaction.steps import Step
 from hakiri.core.clock import FixedClock
 from hakiri.core.ids import IndexId, RunId
 from hakiri.store.files import LocalFiles
+from hakiri.store.snapshots import SnapshotManifest
 
 # Workers of pytest have a thread that only waits; what is forked here never asks it for anything.
 pytestmark = [
@@ -34,7 +36,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
 ]
 
-KILLS = 100
+# `make nightly` asks for more.
+KILLS = int(os.environ.get("HAKIRI_KILLS", "50"))
 KEPT = timedelta(hours=6)
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
 LAYOUT = TableLayout(
@@ -91,8 +94,8 @@ def bury(workshop: Workshop, now: datetime) -> None:
 @pytest.mark.spec("HC-040")
 @pytest.mark.spec("HC-044")
 @pytest.mark.spec("HC-045")
-@pytest.mark.timeout(240)
-def test_a_hundred_deaths_in_a_row_are_not_noticed_by_readers(tmp_path: Path) -> None:
+@pytest.mark.timeout(max(240, KILLS * 4))
+def test_dozens_of_deaths_in_a_row_are_not_noticed_by_readers(tmp_path: Path) -> None:
     root, chance, now = tmp_path / "store", random.Random(7), T0
     steps, deaths = list(Step), Counter[str]()
     with open_workshop(root) as workshop:
@@ -120,13 +123,16 @@ def test_a_hundred_deaths_in_a_row_are_not_noticed_by_readers(tmp_path: Path) ->
         workshop.publish()
         bench.compact(LAYOUT)
         assert leaked(workshop.layout, workshop.catalog, now + 100 * KEPT) == set()
+        assert untold(workshop.catalog) == []
         for later in (now + KEPT, now + 2 * KEPT, now + 3 * KEPT):
             collector_of(workshop, later).collect(KEPT, tables=(ORDERS,))
         assert bench.rows() == ROWS
         current = workshop.catalog.snapshots.current(ORDERS)
         assert current is not None
+        # Files that did not change lie where an earlier snapshot put them.
+        read = {file.path.partition("/")[0] for file in SnapshotManifest.parse(current.manifest).files}
         folders = {path.name for path in workshop.layout.table_folder(ORDERS).rglob("snapshot=*")}
-        assert folders == {f"snapshot={current.snapshot}"}
+        assert folders == read | {f"snapshot={current.snapshot}"}
 
 
 def _next(root: Path, now: datetime, number: int, chance: random.Random, step: Step) -> tuple[str, Kill, Any]:

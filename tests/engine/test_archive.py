@@ -74,7 +74,6 @@ def test_a_server_uses_the_archive_that_was_made_and_no_other_is_made(
 
 
 @pytest.mark.cluster
-@pytest.mark.timeout(120)
 def test_an_idle_server_has_the_archive_made_and_stopping_it_meanwhile_leaves_no_process(
     empty_home: EngineHome, make_engine: Callable[..., Engine]
 ) -> None:

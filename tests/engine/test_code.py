@@ -5,7 +5,7 @@ import os
 import zipfile
 from pathlib import Path
 
-from hakiri.engine.code import code_archive
+from hakiri.engine.code import code_archive, code_state
 
 
 def project(root: Path) -> Path:
@@ -43,3 +43,25 @@ def test_the_same_code_gives_the_same_bytes_whenever_it_was_written(tmp_path: Pa
 
 def test_a_project_without_code_has_no_archive(tmp_path: Path) -> None:
     assert code_archive([(tmp_path, "connectors")]) is None
+
+
+def test_the_state_of_code_changes_with_its_python_files_alone(tmp_path: Path) -> None:
+    root = project(tmp_path)
+    changes = {
+        "nothing": lambda: None,
+        "compiled": lambda: (root / "connectors" / "__pycache__" / "new.py").write_text(""),
+        "other": lambda: (root / "connectors" / "notes.md").write_text("text"),
+        "edited": lambda: (root / "connectors" / "lib" / "pages.py").write_text("NAME = None\n"),
+        "touched": lambda: os.utime(root / "parsers" / "hl7.py", (1, 1)),
+        "added": lambda: (root / "parsers" / "new.py").write_text(""),
+        "removed": (root / "parsers" / "new.py").unlink,
+    }
+    seen, changed = code_state(root), []
+
+    for name, change in changes.items():
+        change()
+        if (now := code_state(root)) != seen:
+            changed.append(name)
+        seen = now
+
+    assert changed == ["edited", "touched", "added", "removed"]

@@ -107,6 +107,7 @@ def test_java_options_and_class_path_of_the_project_reach_the_driver(tmp_path: P
         {"spark": replace(SPARK, home=Path("/other"))},
         {"spark": replace(SPARK, python="/other/python")},
         {"env": ENV | {"PYTHONPATH": "/p"}},
+        {"code": "changed"},
     ],
 )
 def test_whatever_changes_the_server_changes_its_key(changed: dict[str, object]) -> None:

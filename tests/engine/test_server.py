@@ -22,7 +22,7 @@ from hakiri.engine.errors import ServerBusy, ServerStartFailed, SparkUnreachable
 from hakiri.engine.home import ServerRecord
 from hakiri.engine.server import JoinedServer
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.cluster
 
 MakeEngine = Callable[..., Engine]
 QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}

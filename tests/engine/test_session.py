@@ -133,6 +133,29 @@ def test_two_projects_on_one_server_never_run_each_others_code(engine: Engine, t
     assert seen == ["one", "two", "one"]
 
 
+def test_sessions_without_code_find_warm_python_and_those_with_code_have_their_own(
+    engine: Engine, tmp_path: Path
+) -> None:
+    def parent(batches: Any) -> Any:
+        import os
+
+        import pyarrow as pa
+
+        for _ in batches:
+            yield pa.RecordBatch.from_pydict({"parent": [os.getppid()]})
+
+    (tmp_path / "own" / "connectors").mkdir(parents=True)
+    (tmp_path / "own" / "connectors" / "crm.py").write_text("NAME = 'own'\n")
+    parents = []
+    for project in (None, tmp_path, tmp_path / "own", None):
+        with session(engine, Recorder(), project=project) as own:
+            parents.append(own.range(1).mapInArrow(parent, "parent bigint").collect()[0]["parent"])
+
+    first, *_, with_code, last = parents
+    assert parents == [first, first, with_code, last]
+    assert first == last != with_code
+
+
 def test_a_secret_in_the_environment_reaches_neither_server_nor_tasks(engine: Engine) -> None:
     secret = "s3cret-that-nobody-named"
     engine = Engine(

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from tests.support.grounds import T0, TTL, Dump, Ground, opened
 
 from hakiri.catalog.contract import Catalog
+from hakiri.catalog.contract.audit import NewEntry
 from hakiri.catalog.contract.chunks import ChunkAttempt, ChunkCommit, NewChunk
 from hakiri.catalog.contract.leases import Lease
 from hakiri.catalog.contract.lineage import Edge, EdgeKind
@@ -120,7 +121,9 @@ class Worker:
             DoomedFile(path=f"{table}/{n}", table=table, reason="folded", keep_until=self.now)
             for n in range(DROPS)
         ]
-        self.catalog.snapshots.commit(snapshot, self.now, drops)
+        edge = Edge(child=RunId(snapshot.snapshot), parent=self.run, kind=EdgeKind.COMPACTION, at=self.now)
+        entry = NewEntry(by="auto", action="fold", table=table, after=snapshot.snapshot)
+        self.catalog.snapshots.commit(snapshot, self.now, drops, edges=[edge], entries=[entry])
         self.tell()
 
     def push(self, plan: int) -> None:
@@ -170,7 +173,13 @@ def halves(dump: Dump) -> list[str]:
     for name, row in dump:
         rows[name].append(json.loads(row))
     edges = Counter(edge["child_run_id"] for edge in rows["lineage"])
+    noted = Counter(entry["after_json"] for entry in rows["audit"])
     found = [problem for table in _tables(rows) for problem in _halves_of(table, edges)]
+    found += [
+        f"snapshot {snapshot}, {edges[snapshot]} edges and {noted[snapshot]} entries of it"
+        for snapshot in (row["snapshot_id"] for row in rows["snapshot"])
+        if (edges[snapshot], noted[snapshot]) != (1, 1)
+    ]
     planned = sum(chunk["supersedes"] is None for chunk in rows["pipeline_chunks"])
     if planned != TABLES_A_PLAN * len(rows["pipeline_plan"]):
         found.append(f"{planned} chunks of {len(rows['pipeline_plan'])} plans")

@@ -393,9 +393,9 @@ def _processes() -> Iterator[tuple[int, int, str]]:
         yield int(pid), int(parent), state
 
 
-def is_soon(condition: Callable[[], bool]) -> bool:
+def is_soon(condition: Callable[[], bool], seconds: float = WAIT_SECONDS) -> bool:
     """Whether something becomes true within the time that anything here may take."""
-    deadline = time.monotonic() + WAIT_SECONDS
+    deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
             return False

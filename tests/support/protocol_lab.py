@@ -141,9 +141,11 @@ class Lane:
     def tries(self) -> int:
         return self.kills.total()
 
-    def try_all(self, tries: int, catalog: Path) -> Tried:
+    def try_all(self, order: Order, catalog: Path) -> Tried:
         stories = 0
-        while self.tries < tries and not self.broken:
+        while not self.broken and (
+            self.tries < order.tries or min(self.kills[step] for step in Step) < order.tries_a_step
+        ):
             folder = self.folder / f"story-{stories}"
             story = Story.begin(folder, RECIPES[stories % len(RECIPES)], self.chance, catalog)
             story.mutant = self.mutant
@@ -261,10 +263,14 @@ def _may_come(step: Step, recipe: Recipe, verdict: Verdict, *, is_tick: bool, ha
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """So many tries with the right way to commit, or with a mutant; a broken promise ends them."""
+    """So many tries, and so many of them at each step, with the right way to commit or with a mutant.
+
+    A broken promise ends them.
+    """
 
     seed: int
     tries: int
+    tries_a_step: int = 0
     mutant: str | None = None
 
 
@@ -297,7 +303,7 @@ def run_lane(folder: Path, orders: Sequence[Order], told: Connection) -> None:
     gc.disable()
     for order in orders:
         lane = Lane(folder=folder, chance=Random(order.seed), judge=ours, mutant=order.mutant)
-        told.send(lane.try_all(order.tries, template))
+        told.send(lane.try_all(order, template))
     ours.send(None)
     os.waitpid(judge, 0)
     os._exit(0)

@@ -22,6 +22,8 @@ MOST_WORKERS = 4
 SPARK = "spark"
 CLUSTER = "cluster"
 MODESTY = 5
+# Spark is given time on a machine that is busy: the limit is for tests that hang.
+SPARK_SECONDS = 180
 _IS_MODEST = pytest.StashKey[bool]()
 _FOLDER = pytest.StashKey[Path]()
 _INPUT = "groups"
@@ -56,6 +58,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     tests, then what takes long: Spark processes of their own, and of the proofs first those that may take
     longest.
     """
+    for item in items:
+        if has_mark(item, CLUSTER, SPARK) and not has_mark(item, "timeout"):
+            item.add_marker(pytest.mark.timeout(SPARK_SECONDS))
     if hasattr(config, "workerinput"):
         items.sort(
             key=lambda item: (

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from hakiri.catalog.contract import Catalog
+from hakiri.catalog.contract.audit import NewEntry
 from hakiri.catalog.contract.lineage import Edge, EdgeKind
 from hakiri.catalog.contract.schemas import TableSchema
 from hakiri.catalog.contract.snapshots import DoomedFile, Sidecar, Snapshot
@@ -34,12 +35,17 @@ _TRIES = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """What a compaction will fold, and how many chunks have to wait for the next one."""
+    """What a compaction will fold, and how many chunks have to wait for the next one.
+
+    Of a restore, `base_reason` says why it is made of an older snapshot, and `entries` who wanted that.
+    """
 
     schema: TableSchema
     selection: Selection
     waiting: int
     is_full: bool = False
+    base_reason: str | None = None
+    entries: tuple[NewEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +153,7 @@ class Compactor:
             self.reached(Step.MANIFEST_FINAL)
             staging.move(manifest, sidecars)
             self._noted(sidecars)
-            self._committed(schema, manifest, selection, laid_out, mended.damaged)
+            self._committed(chosen, manifest, laid_out, mended.damaged)
         except BaseException as error:
             # What crashes here leaves folders that no catalog knows; what fails cleans up after itself.
             staging.clean(indexes)
@@ -264,9 +270,8 @@ class Compactor:
 
     def _committed(
         self,
-        schema: TableSchema,
+        chosen: Chosen,
         manifest: SnapshotManifest,
-        selection: Selection,
         laid_out: TableLayout,
         damaged: Collection[str],
     ) -> None:
@@ -276,7 +281,8 @@ class Compactor:
         claims that were replaced are left out when they are read, and what is read is never collected. What
         is not read yet may be, once our run has ended for others.
         """
-        catalog, table = self.catalog, schema.table
+        catalog, schema, selection = self.catalog, chosen.schema, chosen.selection
+        table = schema.table
         for _ in range(_TRIES):
             revision, now = catalog.snapshots.revision(table), self.clock.now()
             current = catalog.schemas.current(table)
@@ -296,11 +302,12 @@ class Compactor:
                         replace(file, keep_until=now) if file.path in damaged else file
                         for file in self._drops(manifest, selection, now + laid_out.retain)
                     ],
+                    edges=_edges(manifest.run, chosen, now),
+                    entries=chosen.entries,
                 )
             except SnapshotStale:
                 continue
             self.reached(Step.COMMITTED)
-            catalog.lineage.add(_edges(manifest.run, selection.runs, now))
             return
         raise TableMoved(table)
 
@@ -358,5 +365,11 @@ def _files(
     return tuple(sorted((*kept, *new), key=lambda file: (file.partition or "", file.path)))
 
 
-def _edges(run: RunId, parents: tuple[RunId, ...], now: datetime) -> list[Edge]:
-    return [Edge(child=run, parent=parent, kind=EdgeKind.COMPACTION, at=now) for parent in parents]
+def _edges(run: RunId, chosen: Chosen, now: datetime) -> list[Edge]:
+    parents: dict[RunId, str | None] = dict.fromkeys(chosen.selection.runs)
+    if chosen.base_reason is not None and chosen.selection.base is not None:
+        parents[chosen.selection.base.run] = chosen.base_reason
+    return [
+        Edge(child=run, parent=parent, kind=EdgeKind.COMPACTION, at=now, reason=reason)
+        for parent, reason in parents.items()
+    ]

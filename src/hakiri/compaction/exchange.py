@@ -70,7 +70,6 @@ class Scatter:
 
     def _writer(self, number: int) -> pa.RecordBatchStreamWriter:
         if number not in self._writers:
-            self.folder.mkdir(parents=True, exist_ok=True)
             sink = pa.OSFile(str(self._path(number)), "wb")
             self._writers[number] = pa.ipc.new_stream(sink, self.schema)
         return self._writers[number]
@@ -83,6 +82,13 @@ def gathered(paths: Iterable[str], schema: pa.Schema) -> pa.Table:
     """The rows of a range, from all the files that have any; on the disk until they are looked at."""
     tables = [pa.ipc.open_stream(pa.memory_map(path)).read_all() for path in paths]
     return pa.concat_tables(tables) if tables else schema.empty_table()
+
+
+def made_folder(folder: Path) -> Path:
+    """A folder for tasks to write into. They do not make it themselves: one that goes on after its compaction
+    was given up would make anew what was taken away."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def by_range(pieces: Sequence[Pieces]) -> dict[int, tuple[tuple[str, ...], int]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hakiri.compaction.errors import RowsDisagree
-from hakiri.compaction.exchange import Pieces, by_range
+from hakiri.compaction.exchange import Pieces, by_range, made_folder
 from hakiri.compaction.fold_tasks import SampleTask, ScatterTask, SettleTask, WriteTask, table_of
 from hakiri.compaction.merging import Merge
 from hakiri.compaction.shares import shares
@@ -126,7 +126,7 @@ class Fold:
         return written
 
     def _scattered(self, bounds: bytes) -> list[Report]:
-        folder = str(self.exchange / "read")
+        folder = str(made_folder(self.exchange / "read"))
         return self.run(
             [
                 ScatterTask(recipe=self.recipe, inputs=some, bounds=bounds, folder=folder)
@@ -135,7 +135,7 @@ class Fold:
         )
 
     def _settled(self, pieces: Sequence[Pieces], bounds: bytes) -> list[Report]:
-        folder = str(self.exchange / "settled")
+        folder = str(made_folder(self.exchange / "settled"))
         ranges = by_range(pieces)
         settled = self.run(
             [

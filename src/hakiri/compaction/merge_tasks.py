@@ -53,7 +53,6 @@ class RecentTask:
         recent = rows.take(pa.array(kept))
         folder = Path(self.folder)
         paths = (str(folder / f"recent-{attempt}.arrow"), str(folder / f"keys-{attempt}.arrow"))
-        folder.mkdir(parents=True, exist_ok=True)
         keys = rows.select(list(recipe.primary_key)).take(pa.array(places))
         for path, table in zip(paths, (recent, keys), strict=True):
             with pa.OSFile(path, "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:

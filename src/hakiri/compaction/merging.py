@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hakiri.compaction.errors import RowsDisagree
-from hakiri.compaction.exchange import by_range
+from hakiri.compaction.exchange import by_range, made_folder
 from hakiri.compaction.fold_tasks import ScatterTask
 from hakiri.compaction.merge_tasks import MergeTask, RecentTask
 from hakiri.compaction.shares import shares
@@ -60,7 +60,7 @@ class Merge:
         )
 
     def _settled(self) -> Report:
-        folder = self.exchange / "recent"
+        folder = made_folder(self.exchange / "recent")
         scattered = self.run(
             [ScatterTask(recipe=self.recipe, inputs=some, folder=str(folder)) for some in shares(self.recent)]
         )

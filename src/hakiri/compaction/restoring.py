@@ -12,8 +12,8 @@ from datetime import datetime
 from pathlib import Path
 
 from hakiri.catalog.contract import Catalog
+from hakiri.catalog.contract.audit import NewEntry
 from hakiri.catalog.contract.chunks import ChunkStatus
-from hakiri.catalog.contract.lineage import Edge, EdgeKind
 from hakiri.catalog.contract.snapshots import DoomedFile
 from hakiri.compaction.claims import Claims
 from hakiri.compaction.compacting import Chosen, Compacted, Compactor
@@ -21,7 +21,6 @@ from hakiri.compaction.errors import KeyChanged, TableBusy
 from hakiri.compaction.recipes import TableLayout
 from hakiri.compaction.runs import CompactionRun
 from hakiri.compaction.selecting import Selection, input_files
-from hakiri.compaction.steps import Step
 from hakiri.core.canonical import canonical_json
 from hakiri.core.ids import RunId, TableName
 from hakiri.store.errors import NotThere, moment_text
@@ -94,7 +93,13 @@ class Restorer:
             at=at,
             before=state_of(layout, known),
             after=after,
-            chosen=Chosen(schema=schema, selection=selection, waiting=0, is_full=True),
+            chosen=Chosen(
+                schema=schema,
+                selection=selection,
+                waiting=0,
+                is_full=True,
+                base_reason=f"restored as of {moment_text(at)}",
+            ),
             withdrawn=_of_claims(now.landed, shown - again, frontier),
             returning=_of_claims(then.contents.landed, again - shown, frontier),
         )
@@ -107,22 +112,15 @@ class Restorer:
         meanwhile, the errors of its tasks.
         """
         self._hold(plan, laid_out)
-        compactor = self.compactor
-
-        def reached(step: Step) -> None:
-            if step is Step.COMMITTED:
-                self._tell(plan, run)
-            compactor.reached(step)
-
         try:
             return CompactionRun(
-                compactor=replace(compactor, reached=reached),
+                compactor=self.compactor,
                 table=plan.table,
                 laid_out=laid_out,
                 why=ACTION,
                 claims=self.claims,
                 telemetry=self.telemetry,
-            ).make(plan.chosen, run)
+            ).make(replace(plan.chosen, entries=self._entries(plan, run)), run)
         except Exception:
             self._refuse_gone(plan)
             raise
@@ -157,32 +155,21 @@ class Restorer:
         catalog, layout = self.compactor.catalog, self.compactor.layout
         files_at(layout, catalog, table_at(catalog, plan.table, plan.at), plan.at)
 
-    def _tell(self, plan: Restoration, run: RunId) -> None:
-        """Write down who did it, for every pipeline that it takes rows from, and what it was made of."""
-        catalog, now = self.compactor.catalog, self.compactor.clock.now()
-        selection = plan.chosen.selection
-        current = None if selection.current is None else selection.current.snapshot
-        pipelines = sorted({one.pipeline for one in plan.withdrawn})
-        for pipeline in (*pipelines,) or (None,):
-            catalog.audit.note(
-                self.by,
-                ACTION,
-                now,
+    def _entries(self, plan: Restoration, run: RunId) -> tuple[NewEntry, ...]:
+        """Who did it, for every pipeline that it takes rows from."""
+        current = plan.chosen.selection.current
+        return tuple(
+            NewEntry(
+                by=self.by,
+                action=ACTION,
                 pipeline=pipeline,
                 table=plan.table,
-                before=canonical_json({"snapshot": current}),
+                before=canonical_json({"snapshot": None if current is None else current.snapshot}),
                 after=canonical_json({"at": moment_text(plan.at), "run": run}),
                 reason=f"as it was at {moment_text(plan.at)}",
             )
-        if selection.base is not None:
-            edge = Edge(
-                child=run,
-                parent=selection.base.run,
-                kind=EdgeKind.COMPACTION,
-                at=now,
-                reason=f"restored as of {moment_text(plan.at)}",
-            )
-            catalog.lineage.add([edge])
+            for pipeline in sorted({one.pipeline for one in plan.withdrawn}) or (None,)
+        )
 
 
 def select_past(now: Contents, then: Contents, frontier: int, *, has_key: bool) -> Selection:

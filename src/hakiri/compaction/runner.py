@@ -12,7 +12,7 @@ import pyarrow as pa
 from hakiri.compaction.errors import CompactionStopped
 from hakiri.compaction.tasks import Report, Task
 from hakiri.core.errors import HakiriError
-from hakiri.engine import as_ours
+from hakiri.engine import arrow_without_pandas, as_ours
 from hakiri.engine.errors import SparkUnreachable
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ class SparkTasks:
 
         Raises what one of them raised, if it is one of ours, and CompactionStopped.
         """
+        arrow_without_pandas()  # here as in the tasks: what they report is written down as tables
         reports: list[Report] = []
         while len(reports) < len(tasks):
             self.told(tasks, len(reports))
@@ -126,6 +127,7 @@ def _cores_of(spark: SparkSession) -> int:
 def _worked(number: int, text: bytes) -> pa.RecordBatch:
     from pyspark import TaskContext
 
+    arrow_without_pandas()
     context = TaskContext.get()
     attempt = 0 if context is None else context.taskAttemptId()
     task: Task = pickle.loads(text)  # noqa: S301 - made by the driver of this very job

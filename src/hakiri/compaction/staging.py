@@ -23,6 +23,7 @@ from hakiri.store.sidecars import SidecarManifest
 from hakiri.store.snapshots import SnapshotManifest
 
 _EXCHANGE = "_exchange"
+_PASSES = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +113,7 @@ class Staging:
     def clean(self, indexes: Sequence[IndexId]) -> None:
         """Take away what is left in staging folders."""
         for folder in (self.folder, *(self._sidecar(index, is_staging=True) for index in indexes)):
-            shutil.rmtree(folder, ignore_errors=True)
+            _take_away(folder)
 
     def remove(self, indexes: Sequence[IndexId]) -> None:
         """Take away all of it, from wherever it is. Only while no catalog has its row."""
@@ -141,3 +142,11 @@ class Staging:
         else:
             self.files.rename(source, target)
         sync_above(self.files, target, self.layout.root)
+
+
+def _take_away(folder: Path) -> None:
+    """Also if a task that was stopped still puts files there: it cannot make folders anew."""
+    for _ in range(_PASSES):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hakiri.engine.home import EngineHome, ServerRecord
     from hakiri.engine.java import Java, find_java
     from hakiri.engine.launch import installed_spark
+    from hakiri.engine.lean_arrow import arrow_without_pandas
     from hakiri.engine.machine import default_heap_mib, memory_bytes
     from hakiri.engine.progress import JobProgress
     from hakiri.engine.server import ServerState, join_server, server_states, stop_servers
@@ -33,6 +34,7 @@ _HOMES = {
     "Watcher": "sessions",
     "address_for_tasks": "address",
     "archive_for": "archive",
+    "arrow_without_pandas": "lean_arrow",
     "as_ours": "sessions",
     "configured": "config",
     "default_heap_mib": "machine",
@@ -60,6 +62,7 @@ __all__ = [
     "Watcher",
     "address_for_tasks",
     "archive_for",
+    "arrow_without_pandas",
     "as_ours",
     "configured",
     "default_heap_mib",

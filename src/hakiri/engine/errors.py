@@ -116,3 +116,16 @@ class SparkJobFailed(HakiriError):
     def __init__(self, condition: str, message: str) -> None:
         self.condition = condition
         super().__init__(message, hint="run again with --verbose for Spark's whole message")
+
+
+class PythonDied(HakiriError):
+    """A Python process of Spark is gone, and the task with it. What the task was to do can be tried again."""
+
+    code = "engine.python_died"
+    retryable = True
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a Python process of Spark died in the middle of its task",
+            hint="a system out of memory ends such processes: see `dmesg`, and have it do less at once",
+        )

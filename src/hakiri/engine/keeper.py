@@ -1,9 +1,9 @@
 """The keeper: a small process beside every server, which starts it, watches it and ends it.
 
 It runs as `python -m hakiri.engine.keeper <server directory>`, detached from the command that wanted
-the server, and does four things: start the JVM and publish how to reach it; end it after the idle time
-or when told to (SIGTERM); clean up when it dies; and, in a quiet moment, have the archive made that
-lets the next server start in half the time.
+the server, and does five things: start the JVM and publish how to reach it; end it after the idle time
+or when told to (SIGTERM); clean up when it dies; end the Python that sessions have left on it; and, in a
+quiet moment, have the archive made that lets the next server start in half the time.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from types import FrameType
 from hakiri.core.clock import Clock, SystemClock
 from hakiri.engine.home import ServerDir, ServerRecord, write_private
 from hakiri.engine.launch import TOKEN_VARIABLE
+from hakiri.engine.left_python import LeftPython
 from hakiri.engine.process import await_port, end, start_beside
 
 _WATCH_SECONDS = 0.5
@@ -103,9 +104,11 @@ class Keeper:
 
     def _watch(self, server: subprocess.Popen[bytes]) -> int:
         last_used = self._clock.monotonic()
+        python = LeftPython(server=server.pid, is_in_use=self._folder.is_in_use, clock=self._clock)
         while not self._told_to_stop.wait(_WATCH_SECONDS):
             if server.poll() is not None:
                 return 1
+            python.end_it()
             if self._folder.is_in_use():
                 last_used = self._clock.monotonic()
                 continue

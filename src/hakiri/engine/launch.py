@@ -116,12 +116,16 @@ def installed_spark(python: str) -> Spark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerPlan:
-    """Everything that makes one server another than the next; its key names the server's directory."""
+    """Everything that makes one server another than the next; its key names the server's directory.
+
+    `code` tells the state of what its Python processes have loaded and keep.
+    """
 
     config: EngineConfig
     java: Java
     spark: Spark
     environment: Mapping[str, str]
+    code: str = ""
 
     @property
     def key(self) -> str:
@@ -131,14 +135,16 @@ class ServerPlan:
             "java": [str(self.java.executable), self.java.version],
             "conf": spark_conf(self.config),
             "environment": dict(self.environment),
+            "code": self.code,
         }
         return hashlib.sha256(canonical_json(identity).encode()).hexdigest()[:16]
 
 
-def plan_server(config: EngineConfig, java: Java, spark: Spark, env: Mapping[str, str]) -> ServerPlan:
-    return ServerPlan(
-        config=config, java=java, spark=spark, environment=server_environment(config, java, spark, env)
-    )
+def plan_server(
+    config: EngineConfig, java: Java, spark: Spark, env: Mapping[str, str], *, code: str = ""
+) -> ServerPlan:
+    environment = server_environment(config, java, spark, env)
+    return ServerPlan(config=config, java=java, spark=spark, environment=environment, code=code)
 
 
 def server_environment(

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from hakiri.core.clock import Clock
 from hakiri.core.ids import fresh_token
-from hakiri.engine.code import USER_FOLDERS, code_archive, ship_code
+from hakiri.engine.code import USER_FOLDERS, code_archive, code_state, ship_code
 from hakiri.engine.config import EngineConfig, MasterKind
 from hakiri.engine.connect import connect, load_client, require_listener
-from hakiri.engine.errors import SparkJobFailed, SparkUnreachable
+from hakiri.engine.errors import PythonDied, SparkJobFailed, SparkUnreachable
 from hakiri.engine.home import EngineHome, ServerRecord
 from hakiri.engine.java import find_java
 from hakiri.engine.launch import ServerPlan, installed_spark, plan_server
@@ -24,6 +24,10 @@ from hakiri.engine.words import spark_words
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
+
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+_DIED = "Python worker exited unexpectedly"
 
 
 class Watcher(Protocol):
@@ -51,7 +55,9 @@ class Engine:
 
     def plan(self) -> ServerPlan:
         java = find_java(self.env, setting=self.config.java)
-        return plan_server(self.config, java, installed_spark(self.python), self.env)
+        # Tasks on this machine import us from here, and go on with what they imported first.
+        code = code_state(_PACKAGE) if self.config.kind is MasterKind.LOCAL else ""
+        return plan_server(self.config, java, installed_spark(self.python), self.env, code=code)
 
 
 @contextmanager
@@ -70,13 +76,15 @@ def session(engine: Engine, watcher: Watcher, *, project: Path | None = None) ->
         address = engine.config.master
         require_listener(address)
     try:
-        spark = connect(address)
+        archive = _code(engine.config.kind, project)
+        spark = connect(address, shares_workers=archive is None)
         tag = f"hakiri-{fresh_token()[:16]}"
         spark.addTag(tag)
         spark.registerProgressHandler(_handler(watcher, engine.clock))
         watcher.ready(joined.record if joined else None, was_started=bool(joined and joined.was_started))
         try:
-            _ship(spark, engine.config.kind, project)
+            if archive is not None:
+                _ship(spark, archive)
             yield spark
         except BaseException as error:
             told = as_ours(error, address)
@@ -123,16 +131,18 @@ def _handler(watcher: Watcher, clock: Clock) -> Any:
     return on_progress
 
 
-def _ship(spark: SparkSession, kind: MasterKind, project: Path | None) -> None:
+def _code(kind: MasterKind, project: Path | None) -> bytes | None:
+    """What tasks of a session are to import and would not find where they run."""
     roots = [(project, folder) for folder in USER_FOLDERS] if project is not None else []
     if kind is not MasterKind.LOCAL:
         # Executors elsewhere have Spark and Arrow, but not us.
-        package = Path(__file__).resolve().parent.parent
-        roots.append((package.parent, package.name))
-    archive = code_archive(roots)
-    if archive is not None:
-        with tempfile.TemporaryDirectory(prefix="hakiri-code-") as workplace:
-            ship_code(spark, archive, Path(workplace))
+        roots.append((_PACKAGE.parent, _PACKAGE.name))
+    return code_archive(roots)
+
+
+def _ship(spark: SparkSession, archive: bytes) -> None:
+    with tempfile.TemporaryDirectory(prefix="hakiri-code-") as workplace:
+        ship_code(spark, archive, Path(workplace))
 
 
 def as_ours(error: BaseException, address: str = "") -> BaseException:
@@ -145,5 +155,7 @@ def as_ours(error: BaseException, address: str = "") -> BaseException:
     if isinstance(error, PythonException):
         return SparkJobFailed("PYTHON_EXCEPTION", f"the project's Python code failed: {spark_words(error)}")
     if isinstance(error, PySparkException):
+        if _DIED in str(error):
+            return PythonDied()
         return SparkJobFailed(error.getCondition() or "", spark_words(error))
     return error

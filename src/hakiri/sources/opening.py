@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from hakiri.core.clock import Clock
 from hakiri.core.errors import Place
 from hakiri.core.secrets import take_secrets
+from hakiri.engine import arrow_without_pandas
 from hakiri.sources.budget import LateBudget, SharedBudget, Widen
 from hakiri.sources.contract import Connector, Context
 from hakiri.sources.errors import PermanentFailure
@@ -47,6 +48,7 @@ def open_connector(
     What the block raises leaves as `failures_told` says, with every secret masked. The budget is the
     pipeline's, else the one of the hint; `widen` tells what of it other processes share.
     """
+    arrow_without_pandas()
     name, place = spec.source.connector, project.place_of(spec.id)
     kind, config = declared_connector(
         name, spec.source.config, secrets=spec.secrets, code_root=project.root, place=place

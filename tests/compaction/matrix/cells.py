@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pyarrow as pa
 from tests.compaction.matrix.hands import KEPT, Hand, open_hand, predicate
-from tests.compaction.matrix.judge import Reader, Seen, leaked, of
+from tests.compaction.matrix.judge import Reader, Seen, leaked, of, untold
 from tests.compaction.matrix.operations import BEFORE, THEN, Compact, Operation, Restore, Rewind
 from tests.compaction.matrix.points import Points
 from tests.compaction.matrix.tables import Naive
@@ -185,6 +185,7 @@ class Cell:
             now.open(stage.layout)
             assert now.seen() == seen, "after another compaction"
             assert leaked(stage.layout, hand.workshop.catalog, NOW + _FAR) == set()
+            assert untold(hand.workshop.catalog) == []
             hand.clock.advance(KEPT)
             hand.collector.collect(KEPT, tables=(ORDERS,))
             now.open(stage.layout)

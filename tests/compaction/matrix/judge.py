@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from hakiri.compaction.strays import stray_files
 from hakiri.core.ids import ChunkId, RunId
 from hakiri.store.layout import StoreLayout
 from hakiri.store.reading import visible_files
+from hakiri.store.snapshots import SnapshotManifest
 
 Seen = tuple[tuple[str, ...], list[tuple[Any, ...]]]
 
@@ -71,6 +73,17 @@ def leaked(layout: StoreLayout, catalog: Catalog, now: datetime) -> set[str]:
         for path in left
         if not _may_win(catalog, path) and not any(f"-{run[-8:]}" in path for run in open_runs)
     }
+
+
+def untold(catalog: Catalog) -> list[str]:
+    """Snapshots of which nobody can say what they were made of or, if they were restored, who wanted it."""
+    wanted = {json.loads(entry.after or "{}").get("run") for entry in catalog.audit.page(limit=1000)}
+    return [
+        made.snapshot
+        for made in (SnapshotManifest.parse(each.manifest) for each in catalog.snapshots.all(ORDERS))
+        if not {*made.includes_runs} <= {edge.parent for edge in catalog.lineage.parents(made.run)}
+        or (any(each.snapshot == made.snapshot for each in made.withdrawals) and made.run not in wanted)
+    ]
 
 
 def _may_win(catalog: Catalog, path: str) -> bool:

@@ -44,8 +44,8 @@ def _not_guarded(patch: pytest.MonkeyPatch) -> None:
     """The catalog takes a snapshot also if the table's past has changed since somebody looked."""
     commit = SqlSnapshots.commit
 
-    def commit_anyway(self: SqlSnapshots, snapshot: Any, *given: Any) -> None:
-        commit(self, replace(snapshot, based_on=self.revision(snapshot.table)), *given)
+    def commit_anyway(self: SqlSnapshots, snapshot: Any, *given: Any, **told: Any) -> None:
+        commit(self, replace(snapshot, based_on=self.revision(snapshot.table)), *given, **told)
 
     patch.setattr(SqlSnapshots, "commit", commit_anyway)
 

@@ -12,7 +12,7 @@ from tests.support.seeds import chosen_seed
 
 from hakiri.pipelines.runtime.steps import Step
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.spark
 
 # One store is killed at these, one after the other. `make nightly` has every step with every kind.
 STORIES = {

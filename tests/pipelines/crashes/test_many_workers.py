@@ -21,7 +21,7 @@ from hakiri.catalog.contract.chunks import Chunk, ChunkStatus
 from hakiri.core.ids import NodeId, PipelineId
 from hakiri.pipelines.runtime.steps import Step
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.spark
 
 PARALLELISM = 3
 CHUNKS = 16

@@ -9,7 +9,7 @@ from tests.support.github_api import GithubApi
 from tests.support.printed import PROJECT, printed
 from tests.support.services import busy_repository
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.spark
 HEAD = '[project]\nname = "warehouse"\n\n'
 # The printed one, over PySpark in the place of Polars, and for the one table whose columns it names.
 TRANSFORM = """\

@@ -18,7 +18,7 @@ from tests.support.services import asked_for, busy_repository, github_rows
 from hakiri.engine import EngineHome
 from hakiri.telemetry import read_trace
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.spark
 REPOSITORY = "OpenHackersClub/gctrl"
 # Half a year is one chunk here, so that the years since 2024 are a few.
 WINDOW = '[pipeline.backfill]\nwindow = "180d"\n'

@@ -19,7 +19,7 @@ from tests.support.services import (
 )
 from tests.support.shopify_api import order
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.spark
 REPOSITORY = "OpenHackersClub/gctrl"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.support.small_disk import can_mount
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.cluster
 ROOT = Path(__file__).resolve().parents[3]
 
 

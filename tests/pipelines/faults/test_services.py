@@ -30,7 +30,7 @@ from hakiri.pipelines.events import ChunkGivenBack, Waiting
 from hakiri.pipelines.needs import Need
 from hakiri.pipelines.operations.changing import Operator
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.spark
 TOKEN = "ghp_loopback"
 MANIFEST = """\
 [[pipeline]]

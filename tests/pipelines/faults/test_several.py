@@ -20,7 +20,7 @@ from hakiri.pipelines.needs import Need
 if TYPE_CHECKING:
     from hakiri.engine import EngineHome
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.spark
 HEAD = '[project]\nname = "shop"\n\n'
 NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)
 

@@ -26,6 +26,12 @@ BATCH = 40
 RANDOM_EXPRESSIONS = 240
 QUERIES_A_TEST = 15
 FAILED = "failed"
+# To compile a query takes longer than to interpret it for a few rows.
+FOR_FEW_ROWS = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +87,12 @@ class Judge:
 def judge(spark: Any) -> Iterator[Judge]:
     for name, text in TABLES.items():
         spark.sql(text).createOrReplaceTempView(name)
-    before = spark.conf.get("spark.sql.shuffle.partitions")
-    spark.conf.set("spark.sql.shuffle.partitions", "1")
+    before = {name: spark.conf.get(name) for name in FOR_FEW_ROWS}
+    for name, value in FOR_FEW_ROWS.items():
+        spark.conf.set(name, value)
     yield Judge(spark)
-    spark.conf.set("spark.sql.shuffle.partitions", before)
+    for name, value in before.items():
+        spark.conf.set(name, value)
     for name in TABLES:
         spark.catalog.dropTempView(name)
 

@@ -10,21 +10,28 @@ from hakiri.core.ids import PipelineId, TableName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditEntry:
-    """One thing that was done, by whom, and what it changed. Numbers are 1, 2, 3 … without a gap.
+class NewEntry:
+    """One thing that is done, by whom, and what it changes, to be noted in one step with it.
 
-    `before` and `after` are JSON in the words of the action, or None where there was nothing.
+    `by` is as in `Audit.note`. `before` and `after` are JSON in the words of the action, or None where there
+    was nothing.
     """
+
+    by: str
+    action: str
+    pipeline: PipelineId | None = None
+    table: TableName | None = None
+    before: str | None = None
+    after: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEntry(NewEntry):
+    """One thing that was done, and when. Numbers are 1, 2, 3 … without a gap."""
 
     number: int
     at: datetime
-    by: str
-    action: str
-    pipeline: PipelineId | None
-    table: TableName | None
-    before: str | None
-    after: str | None
-    reason: str | None
 
 
 class Audit(Protocol):

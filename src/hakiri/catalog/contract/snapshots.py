@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from hakiri.catalog.contract.audit import NewEntry
+from hakiri.catalog.contract.lineage import Edge
 from hakiri.core.ids import IndexId, RunId, SnapshotId, TableName
 
 
@@ -64,8 +66,17 @@ class Snapshots(Protocol):
     def note_sidecar(self, sidecar: Sidecar, now: datetime) -> None:
         """Say that a sidecar is durable. Only after that can a snapshot that names it be committed."""
 
-    def commit(self, snapshot: Snapshot, now: datetime, drops: Sequence[DoomedFile] = ()) -> None:
-        """Make the snapshot the current one, and doom the files it replaces, in one step.
+    def commit(
+        self,
+        snapshot: Snapshot,
+        now: datetime,
+        drops: Sequence[DoomedFile] = (),
+        *,
+        edges: Sequence[Edge] = (),
+        entries: Sequence[NewEntry] = (),
+    ) -> None:
+        """Make the snapshot the current one, doom the files it replaces, and note what it was made of and who
+        wanted it, in one step.
 
         The same snapshot twice is one commit. Raises MissingSidecars when an index it names was not noted as
         durable, SnapshotStale when the table's revision is not `based_on` any more; then nothing has changed.

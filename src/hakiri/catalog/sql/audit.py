@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from hakiri.catalog.contract.audit import AuditEntry
+from hakiri.catalog.contract.audit import AuditEntry, NewEntry
 from hakiri.catalog.contract.deciders import check_decider
 from hakiri.catalog.sql.counters import count_on
 from hakiri.catalog.sql.database import Database, Row, Transaction, moment, sure
@@ -32,11 +32,10 @@ class SqlAudit:
         reason: str | None = None,
     ) -> AuditEntry:
         check_decider(by)
-        return self._database.write(
-            lambda tx: add_entry(
-                tx, by, action, now, pipeline=pipeline, table=table, before=before, after=after, reason=reason
-            )
+        entry = NewEntry(
+            by=by, action=action, pipeline=pipeline, table=table, before=before, after=after, reason=reason
         )
+        return self._database.write(lambda tx: add_entry(tx, entry, now))
 
     def page(
         self, *, pipeline: PipelineId | None = None, before: int | None = None, limit: int = 100
@@ -47,30 +46,19 @@ class SqlAudit:
         return tuple(_entry(row) for row in rows)
 
 
-def add_entry(
-    tx: Transaction,
-    by: str,
-    action: str,
-    now: datetime,
-    *,
-    pipeline: PipelineId | None = None,
-    table: TableName | None = None,
-    before: str | None = None,
-    after: str | None = None,
-    reason: str | None = None,
-) -> AuditEntry:
+def add_entry(tx: Transaction, entry: NewEntry, now: datetime) -> AuditEntry:
     """Add an entry as the last thing of a transaction: nobody else adds one until its end."""
     count_on(tx, "audit")
     added = tx.one(
         "add_entry",
         now=now,
-        by=by,
-        action=action,
-        pipeline=pipeline,
-        table=table,
-        before=before,
-        after=after,
-        reason=reason,
+        by=entry.by,
+        action=entry.action,
+        pipeline=entry.pipeline,
+        table=entry.table,
+        before=entry.before,
+        after=entry.after,
+        reason=entry.reason,
     )
     return _entry(sure(added))
 

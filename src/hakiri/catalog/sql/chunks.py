@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import partial
 from types import MappingProxyType
 
+from hakiri.catalog.contract.audit import NewEntry
 from hakiri.catalog.contract.chunks import Chunk, ChunkStatus, ChunkTally, NewChunk, Replacement, Reread
 from hakiri.catalog.contract.deciders import check_decider
 from hakiri.catalog.sql.audit import add_entry
@@ -116,17 +117,16 @@ class SqlChunks:
             for table in tables:
                 bump_revision(tx, table)
             if by is not None:
-                add_entry(
-                    tx,
-                    by,
-                    "rewind",
-                    now,
+                entry = NewEntry(
+                    by=by,
+                    action="rewind",
                     pipeline=pipeline,
                     table=tables[0] if len(tables) == 1 else None,
                     before=canonical_json(old_ids),
                     after=canonical_json(new_ids),
                     reason=reason,
                 )
+                add_entry(tx, entry, now)
             return new_ids
 
         return self._database.write(work)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
+from hakiri.catalog.contract.audit import NewEntry
 from hakiri.catalog.contract.cursors import Cursor
 from hakiri.catalog.contract.deciders import check_decider
 from hakiri.catalog.contract.leases import Lease
@@ -52,17 +53,16 @@ class SqlCursors:
             cursor = Cursor(pipeline=pipeline, table=table, value=value, run=run, seq=0, updated_at=now)
             written = _write_newest(tx, cursor)
             if audit_by is not None:
-                add_entry(
-                    tx,
-                    audit_by,
-                    "cursor",
-                    now,
+                entry = NewEntry(
+                    by=audit_by,
+                    action="cursor",
                     pipeline=pipeline,
                     table=table,
                     before=None if before is None else before["cursor_json"],
                     after=value,
                     reason=reason,
                 )
+                add_entry(tx, entry, now)
             return written
 
         return self._database.write(work)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from hakiri.catalog.contract.audit import NewEntry
 from hakiri.catalog.contract.deciders import check_decider
 from hakiri.catalog.contract.leases import Lease
 from hakiri.catalog.contract.pipelines import AppliedSpec, Decision, Failure, Phase, PipelineState
@@ -124,7 +125,8 @@ class SqlPipelines:
             chunks = tx.run(_SETTLING[decision], pipeline=pipeline)
             tx.one("fail_pipeline", pipeline=pipeline, failure=None, now=now)
             after = canonical_json({"chunks": chunks})
-            add_entry(tx, by, decision, now, pipeline=pipeline, before=failure, after=after)
+            entry = NewEntry(by=by, action=decision, pipeline=pipeline, before=failure, after=after)
+            add_entry(tx, entry, now)
             return True
 
         return self._database.write(work)

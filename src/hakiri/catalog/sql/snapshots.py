@@ -6,9 +6,14 @@ import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from hakiri.catalog.contract.audit import NewEntry
+from hakiri.catalog.contract.deciders import check_decider
+from hakiri.catalog.contract.lineage import Edge
 from hakiri.catalog.contract.snapshots import DoomedFile, Sidecar, Snapshot
 from hakiri.catalog.errors import MissingSidecars, SnapshotExists, SnapshotStale
+from hakiri.catalog.sql.audit import add_entry
 from hakiri.catalog.sql.database import Database, Row, Transaction, built, listed, moment, sure
+from hakiri.catalog.sql.lineage import add_edges
 from hakiri.catalog.sql.tables import bump_revision, lock_table
 from hakiri.core.canonical import canonical_json
 from hakiri.core.ids import SnapshotId, TableName
@@ -50,7 +55,18 @@ class SqlSnapshots:
 
         self._database.write(work)
 
-    def commit(self, snapshot: Snapshot, now: datetime, drops: Sequence[DoomedFile] = ()) -> None:
+    def commit(
+        self,
+        snapshot: Snapshot,
+        now: datetime,
+        drops: Sequence[DoomedFile] = (),
+        *,
+        edges: Sequence[Edge] = (),
+        entries: Sequence[NewEntry] = (),
+    ) -> None:
+        for entry in entries:
+            check_decider(entry.by)
+
         def work(tx: Transaction) -> None:
             revision = lock_table(tx, snapshot.table)
             if _is_committed(tx, snapshot):
@@ -60,6 +76,9 @@ class SqlSnapshots:
                 raise SnapshotStale(snapshot.table, snapshot.based_on, revision)
             add_snapshot(tx, snapshot, bump_revision(tx, snapshot.table), now)
             doom_files(tx, drops, now)
+            add_edges(tx, edges)
+            for entry in entries:
+                add_entry(tx, entry, now)
 
         self._database.write(work)
 

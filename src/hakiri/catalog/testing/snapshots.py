@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from hakiri.catalog.contract import Catalog
+from hakiri.catalog.contract.audit import AuditEntry, NewEntry
 from hakiri.catalog.contract.upkeep import Invariant
 from hakiri.catalog.errors import LeaseLost, MissingSidecars, SnapshotExists, SnapshotStale
 from hakiri.catalog.testing.base import Contract, Opener
@@ -27,6 +28,7 @@ from hakiri.catalog.testing.samples import (
     committed,
     done,
     doomed,
+    edge,
     planned,
     sidecar,
     snapshot_of,
@@ -36,6 +38,16 @@ from hakiri.catalog.testing.samples import (
 from hakiri.catalog.testing.vandal import Vandal, refuses_all
 from hakiri.core.ids import ChunkId, PipelineId, SnapshotId
 
+EDGE = edge(2, 1, reason="folded")
+ENTRY = NewEntry(
+    by="operator:ada",
+    action="restore",
+    pipeline=PIPELINE,
+    table=TABLE,
+    before=' {"a": 1}',
+    after="«ü»",
+    reason="a bad\nimport",
+)
 LATER = SnapshotId("2026-05-11T09-00-00Z-node-anna")
 
 
@@ -48,6 +60,8 @@ def everything(catalog: Catalog) -> object:
         catalog.snapshots.sidecars(SNAPSHOT),
         catalog.snapshots.revision(TABLE),
         catalog.garbage.due(T0 + HOUR),
+        catalog.lineage.parents(EDGE.child),
+        catalog.audit.page(),
     )
 
 
@@ -133,7 +147,9 @@ class SnapshotContract(Contract):
         before = everything(catalog)
 
         with pytest.raises(MissingSidecars) as raised:
-            catalog.snapshots.commit(snapshot_of(0, indexes=(KEYS, VECTORS)), T0, [doomed("a")])
+            catalog.snapshots.commit(
+                snapshot_of(0, indexes=(KEYS, VECTORS)), T0, [doomed("a")], edges=[EDGE], entries=[ENTRY]
+            )
 
         assert raised.value.missing == (VECTORS,)
         assert everything(catalog) == before
@@ -175,19 +191,48 @@ class SnapshotContract(Contract):
         before = everything(catalog)
 
         with pytest.raises(SnapshotStale) as raised:
-            catalog.snapshots.commit(snapshot_of(0), T0, [doomed("a")])
+            catalog.snapshots.commit(snapshot_of(0), T0, [doomed("a")], edges=[EDGE], entries=[ENTRY])
 
         assert (raised.value.based_on, raised.value.revision) == (0, catalog.snapshots.revision(TABLE))
+        assert everything(catalog) == before
+
+    @pytest.mark.spec("HC-026")
+    def test_what_it_was_made_of_and_who_wanted_it_come_with_a_snapshot(self, catalog: Catalog) -> None:
+        catalog.snapshots.commit(snapshot_of(0), T0 + MINUTE, edges=[EDGE], entries=[ENTRY, ENTRY])
+
+        assert catalog.lineage.parents(EDGE.child) == (EDGE,)
+        first, second = reversed(catalog.audit.page())
+        assert (first, second.number) == (
+            AuditEntry(
+                number=1,
+                at=T0 + MINUTE,
+                by=ENTRY.by,
+                action=ENTRY.action,
+                pipeline=ENTRY.pipeline,
+                table=ENTRY.table,
+                before=ENTRY.before,
+                after=ENTRY.after,
+                reason=ENTRY.reason,
+            ),
+            2,
+        )
+
+    def test_an_entry_by_nobody_keeps_a_snapshot_from_being_committed(self, catalog: Catalog) -> None:
+        before = everything(catalog)
+
+        with pytest.raises(ValueError, match="decides nothing"):
+            catalog.snapshots.commit(snapshot_of(0), T0, entries=[replace(ENTRY, by="somebody")])
+
         assert everything(catalog) == before
 
     def test_the_same_snapshot_twice_is_one_commit(self, catalog: Catalog) -> None:
         catalog.snapshots.note_sidecar(sidecar(KEYS), T0)
         snapshot = snapshot_of(0, indexes=(KEYS,))
-        catalog.snapshots.commit(snapshot, T0, [doomed("a")])
+        catalog.snapshots.commit(snapshot, T0, [doomed("a")], edges=[EDGE], entries=[ENTRY])
         catalog.garbage.forget([doomed("a").path], T0)
         before = everything(catalog)
 
-        catalog.snapshots.commit(snapshot, T0 + MINUTE, [doomed("a")])
+        catalog.snapshots.commit(snapshot, T0 + MINUTE, [doomed("a")], edges=[EDGE], entries=[ENTRY])
 
         assert everything(catalog) == before
         assert catalog.snapshots.commits(TABLE) == ((SNAPSHOT, T0),)
@@ -313,65 +358,3 @@ class SnapshotContract(Contract):
             ],
             lambda: everything(catalog),
         )
-
-
-class GarbageContract(Contract):
-    """The only files that may be deleted."""
-
-    def test_nothing_is_due_at_first(self, catalog: Catalog) -> None:
-        assert catalog.garbage.due(T0) == ()
-
-    def test_a_file_is_due_when_its_time_has_come_and_not_before(self, catalog: Catalog) -> None:
-        file = doomed("a", T0 + MINUTE)
-
-        catalog.garbage.doom([file], T0)
-
-        assert catalog.garbage.due(T0 + MINUTE - (MINUTE / 60_000_000)) == ()
-        assert catalog.garbage.due(T0 + MINUTE) == (file,)
-
-    def test_the_longest_due_come_first(self, catalog: Catalog) -> None:
-        files = [doomed(name, T0 + minute * MINUTE) for minute, name in enumerate("cab")]
-
-        catalog.garbage.doom(iter(reversed(files)), T0)
-
-        assert catalog.garbage.due(T0 + HOUR) == tuple(files)
-        assert catalog.garbage.due(T0 + HOUR, limit=2) == tuple(files[:2])
-
-    def test_a_file_named_twice_keeps_the_later_date(self, catalog: Catalog) -> None:
-        early, late = doomed("a", T0), doomed("a", T0 + MINUTE)
-
-        catalog.garbage.doom([early], T0)
-        catalog.garbage.doom([late], T0)
-        catalog.garbage.doom([early], T0)
-
-        assert catalog.garbage.due(T0) == ()
-        assert catalog.garbage.due(T0 + MINUTE) == (late,)
-
-    def test_a_file_named_twice_in_one_call_keeps_the_later_date(self, catalog: Catalog) -> None:
-        early, late = doomed("a", T0), doomed("a", T0 + MINUTE)
-
-        catalog.garbage.doom([late, early], T0)
-
-        assert catalog.garbage.due(T0 + MINUTE) == (late,)
-
-    def test_a_snapshot_begun_before_files_were_named_is_stale(self, catalog: Catalog) -> None:
-        begun = catalog.snapshots.revision(TABLE)
-        other = catalog.snapshots.revision(OTHER_TABLE)
-
-        catalog.garbage.doom([doomed("a"), doomed("b")], T0)
-
-        assert catalog.snapshots.revision(OTHER_TABLE) == other
-        with pytest.raises(SnapshotStale):
-            catalog.snapshots.commit(snapshot_of(begun), T0)
-
-    def test_deleted_files_are_forgotten_and_counted_once(self, catalog: Catalog) -> None:
-        first, second = doomed("a"), doomed("ü b")
-        catalog.garbage.doom([first, second, doomed("c", table=OTHER_TABLE)], T0)
-
-        named = [catalog.snapshots.revision(table) for table in (TABLE, OTHER_TABLE)]
-
-        assert catalog.garbage.forget(iter([first.path, second.path, first.path, "unknown"]), T0) == 2
-        assert catalog.garbage.forget([first.path], T0) == 0
-        assert catalog.garbage.due(T0) == (doomed("c", table=OTHER_TABLE),)
-        assert catalog.snapshots.revision(TABLE) > named[0]
-        assert catalog.snapshots.revision(OTHER_TABLE) == named[1]

@@ -12,6 +12,7 @@ from hakiri.catalog.testing.cursors import CursorAdoptionContract, CursorContrac
 from hakiri.catalog.testing.decisions import AppliedContract, DecisionContract
 from hakiri.catalog.testing.files import FileContract, SelectionContract
 from hakiri.catalog.testing.filling import FillContract
+from hakiri.catalog.testing.garbage import GarbageContract
 from hakiri.catalog.testing.gone_nodes import AbandonedRunContract, ReleaseContract
 from hakiri.catalog.testing.landed import LandedContract, SupersedeIntoContract
 from hakiri.catalog.testing.leases import LeaseContract
@@ -24,7 +25,7 @@ from hakiri.catalog.testing.rereads import PlansTogetherContract, RereadContract
 from hakiri.catalog.testing.revocations import RevocationContract
 from hakiri.catalog.testing.runs import RunContract
 from hakiri.catalog.testing.schemas import SchemaContract
-from hakiri.catalog.testing.snapshots import GarbageContract, SnapshotContract
+from hakiri.catalog.testing.snapshots import SnapshotContract
 from hakiri.catalog.testing.upkeep import UpkeepContract
 
 

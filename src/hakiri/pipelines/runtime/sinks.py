@@ -12,6 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from hakiri.core.errors import HakiriError
+from hakiri.engine import arrow_without_pandas
 from hakiri.pipelines.errors import StoreNotWritten
 from hakiri.sources.bridge.failures import told
 from hakiri.sources.rejects import LINE, Reject, reject_reason
@@ -160,6 +161,7 @@ def writing(
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
 
+        arrow_without_pandas()
         context = TaskContext.get()
         partition = context.partitionId() if context is not None else 0
         number, part = (partition, 0) if is_one_each else (0, partition)

@@ -14,6 +14,7 @@ from typing import Any
 from hakiri.core.clock import SystemClock
 from hakiri.core.errors import HakiriError, Place
 from hakiri.core.secrets import masker, take_secrets
+from hakiri.engine import arrow_without_pandas
 from hakiri.sources.bridge.failures import told
 from hakiri.sources.budget import NoBudget
 from hakiri.sources.contract import Connector, Context
@@ -66,6 +67,7 @@ def connector_in_task(task: SourceTask) -> Iterator[Connector]:
 
     What the block raises leaves as `failures_told` says, and typed errors as a TaskFailed for the driver.
     """
+    arrow_without_pandas()
     here = task.desk if task.desk is not None and task.desk.is_local else None
     masked = masker(())
     budget = DeskBudget(task.desk, task.pipeline) if task.desk is not None and task.has_budget else None

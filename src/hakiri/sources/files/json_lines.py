@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.json as pa_json
 
 from hakiri.core.errors import HakiriError, Place
+from hakiri.engine import arrow_without_pandas
 from hakiri.sources.bridge.failures import told
 from hakiri.sources.bridge.schemas import arrow_schema, conformed, spark_schema
 from hakiri.sources.contract import EXTRA_COLUMN, Batch
@@ -247,6 +248,7 @@ def _rows_in_task(
     batches: Iterable[pa.RecordBatch], *, schema: bytes, target: bytes, is_strict: bool
 ) -> Iterator[pa.RecordBatch]:
     """What a Spark task does with the lines that it reads."""
+    arrow_without_pandas()
     wanted, exact = (pa.ipc.read_schema(pa.py_buffer(sent)) for sent in (schema, target))
     for batch in batches:
         try:
