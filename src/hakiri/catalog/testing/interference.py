@@ -77,6 +77,7 @@ class Disturber:
         self._random = Random(seed)  # noqa: S311  (chance, not secrecy)
         self._pause = threading.Event()
         self._started = 0
+        self._wakers: list[threading.Timer] = []
         self.killed: set[str] = set()
         """The names of those that were killed; some that took their places have the same ones."""
 
@@ -95,8 +96,17 @@ class Disturber:
                 waker = threading.Timer(1.5 * self._job.ttl.total_seconds(), self._processes.signal, again)
                 waker.daemon = True
                 waker.start()
+                self._wakers.append(waker)
+        self._end_wakers()
         for name in self._processes.living:
             self._processes.signal(name, signal.SIGCONT)
+
+    def _end_wakers(self) -> None:
+        """Have nobody else ask whether a process has ended: it tells its exit code only once, and whoever asks
+        at the same time is told 255."""
+        for waker in self._wakers:
+            waker.cancel()
+            waker.join()
 
     def _may_go_on(self) -> bool:
         """Wait until some more chunks are done, and then for a moment; False when all are."""
