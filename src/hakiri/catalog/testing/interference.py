@@ -102,8 +102,8 @@ class Disturber:
             self._processes.signal(name, signal.SIGCONT)
 
     def _end_wakers(self) -> None:
-        """Have nobody else ask whether a process has ended: it tells its exit code only once, and whoever asks
-        at the same time is told 255."""
+        """Have nobody else ask whether a process has ended: it tells its exit code only once, and whoever
+        asks at the same time is told 255."""
         for waker in self._wakers:
             waker.cancel()
             waker.join()
