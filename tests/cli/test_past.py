@@ -139,6 +139,20 @@ def test_a_rehearsal_says_what_would_change_and_changes_nothing(run: Run, worksh
     assert workshop.catalog.audit.page() == ()
 
 
+def test_a_rehearsal_needs_nobody_to_decide_and_a_restore_does(
+    run: Run, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("USER", "LOGNAME"):
+        monkeypatch.delenv(variable, raising=False)
+    words = ("context", "restore", "orders", "--at", FIRST)
+
+    rehearsal, restore = run(*words, "--dry-run", "--json"), run(*words, "--yes")
+
+    assert (rehearsal.code, rehearsal.data["by"]) == (0, None)
+    assert restore.code == 2
+    assert restore.err.startswith("error[usage]: nobody says who decides\n")
+
+
 def test_a_table_that_cannot_be_read_is_restored_to_what_can(run: Run, workshop: Workshop) -> None:
     for file in workshop.layout.data_folder(ORDERS).rglob("part-*.parquet"):
         file.unlink()

@@ -21,6 +21,7 @@ from hakiri.core.ids import RunId, TableName
 from hakiri.store.files import LocalFiles
 from hakiri.store.snapshots import SnapshotManifest
 
+ANNA = "operator:anna"
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
 KEPT = timedelta(days=7)
 
@@ -88,7 +89,7 @@ class Bench:
         return before
 
     def restorer(self, **how: Any) -> Restorer:
-        return Restorer(compactor=self.compactor(**how), by="operator:anna")
+        return Restorer(compactor=self.compactor(**how))
 
     def restore(
         self, at: datetime, laid_out: TableLayout | None = None, *, table: TableName = ORDERS, **how: Any
@@ -97,7 +98,7 @@ class Bench:
         restorer = self.restorer(**how)
         plan = restorer.plan(table, at)
         assert not plan.is_nothing
-        restorer.work(plan, self.new_run(), laid_out or TableLayout())
+        restorer.work(plan, self.new_run(), laid_out or TableLayout(), by=ANNA)
         return plan
 
     def compacted(self, laid_out: TableLayout | None = None, **how: Any) -> SnapshotManifest:

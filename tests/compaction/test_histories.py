@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
-from tests.compaction.bench import Bench
+from tests.compaction.bench import ANNA, Bench
 from tests.store.rebuilding import rebuild_catalog
 from tests.store.workshop import ORDERS, PIPELINE, T0, Workshop, open_workshop
 from tests.support.seeds import chosen_seed
@@ -228,7 +228,7 @@ class History:
             crashes = self.chance.random() < 0.2
             restorer = self.bench.restorer(reached=self.crashing() if crashes else unwatched)
             plan = restorer.plan(ORDERS, at)
-            restorer.work(plan, self.bench.new_run(), self.chance.choice(LAYOUTS))
+            restorer.work(plan, self.bench.new_run(), self.chance.choice(LAYOUTS), by=ANNA)
         except (NotThere, PastGone) as error:
             self.must_be_gone(at, error)
         except Crashed:

@@ -41,8 +41,8 @@ def restored(lab: Lab, table: TableName, at: datetime) -> Iterator[Operator]:
             run_tasks=run_here,
             publish=lambda name: publisher.publish([name]),
         )
-        restorer = Restorer(compactor=compactor, by="operator:ada")
-        restorer.work(restorer.plan(table, at), RunId("run-1"), TableLayout())
+        restorer = Restorer(compactor=compactor)
+        restorer.work(restorer.plan(table, at), RunId("run-1"), TableLayout(), by="operator:ada")
         node = NodeId("operator-1")
         yield Operator(catalog=catalog, node=node, run=RunId(node), by="operator:ada", now=lab.clock.now())
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.compaction.bench import SCHEMA, Bench
+from tests.compaction.bench import ANNA, SCHEMA, Bench
 from tests.store.workshop import ORDERS, PIPELINE, T0, open_workshop
 
 from hakiri.compaction.collecting import Collector
@@ -172,7 +172,7 @@ def test_what_is_claimed_after_the_look_simply_counts(bench: Bench) -> None:
 
     plan = restorer.plan(ORDERS, at)
     bench.land(people(2), SCHEMA, "id")
-    restorer.work(plan, bench.new_run(), LAID_OUT)
+    restorer.work(plan, bench.new_run(), LAID_OUT, by=ANNA)
 
     assert bench.rows() == [(1, "n1"), (2, "n2")]
 
@@ -186,7 +186,7 @@ def test_who_compacts_meanwhile_wins(bench: Bench) -> None:
     bench.compacted(LAID_OUT)
 
     with pytest.raises(TableMoved):
-        restorer.work(plan, bench.new_run(), LAID_OUT)
+        restorer.work(plan, bench.new_run(), LAID_OUT, by=ANNA)
 
     assert bench.rows() == [(1, "n1"), (2, "n2")]
     assert bench.workshop.catalog.audit.page() == ()
@@ -230,7 +230,7 @@ def test_a_collection_at_the_same_time_leaves_what_is_read_and_takes_it_after_it
     restorer = bench.restorer(reached=reached)
     plan = restorer.plan(ORDERS, at)
     bench.pass_time(KEPT)
-    restorer.work(plan, bench.new_run(), LAID_OUT)
+    restorer.work(plan, bench.new_run(), LAID_OUT, by=ANNA)
 
     assert bench.rows() == [(1, "n1")]
     assert collected[-1:] == [1]  # that of the later row, which nobody holds
@@ -251,7 +251,7 @@ def test_a_file_that_goes_while_it_is_needed_is_told_as_that(bench: Bench) -> No
         file.unlink()
 
     with pytest.raises(PastGone):
-        restorer.work(plan, bench.new_run(), LAID_OUT)
+        restorer.work(plan, bench.new_run(), LAID_OUT, by=ANNA)
 
     assert bench.rows() == [(1, "n1"), (2, "n2")]
 
@@ -269,7 +269,7 @@ def test_it_is_known_who_did_it_and_what_it_was_made_of(bench: Bench) -> None:
     catalog = bench.workshop.catalog
     (entry,) = catalog.audit.page(pipeline=PIPELINE)
     (run, *_) = catalog.runs.latest(queue_of(ORDERS))
-    assert (entry.by, entry.action, entry.table) == ("operator:anna", "restore", ORDERS)
+    assert (entry.by, entry.action, entry.table) == (ANNA, "restore", ORDERS)
     assert json.loads(entry.before or "") == {"snapshot": current.snapshot}
     assert json.loads(entry.after or "") == {"at": "2026-05-11T08:00:00.123456Z", "run": run.run}
     parents = catalog.lineage.parents(run.run)
@@ -293,7 +293,10 @@ def restore_and_die(root: Path, at: Step) -> None:
         bench.pass_time(KEPT)
         restorer = bench.restorer(reached=reached)
         restorer.work(
-            restorer.plan(ORDERS, T0), RunId("0196be00-0000-7000-9000-00000000dead"), TableLayout(retain=KEPT)
+            restorer.plan(ORDERS, T0),
+            RunId("0196be00-0000-7000-9000-00000000dead"),
+            TableLayout(retain=KEPT),
+            by=ANNA,
         )
 
 

@@ -61,10 +61,9 @@ class Restoration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restorer:
-    """Restores tables of one store. `by` is who wants it, as the audit log has it."""
+    """Restores tables of one store."""
 
     compactor: Compactor
-    by: str
     claims: Claims | None = None
     telemetry: Telemetry | None = None
 
@@ -104,8 +103,8 @@ class Restorer:
             returning=_of_claims(then.contents.landed, again - shown, frontier),
         )
 
-    def work(self, plan: Restoration, run: RunId, laid_out: TableLayout) -> Compacted:
-        """Make the table what it was.
+    def work(self, plan: Restoration, run: RunId, laid_out: TableLayout, *, by: str) -> Compacted:
+        """Make the table what it was. `by` is who wants it, as the audit log has it.
 
         A crash at any moment leaves it as it is, or as it was. Raises CompactionUnderWay while somebody
         compacts it, TableMoved when somebody made another snapshot first, PastGone when a file was deleted
@@ -120,7 +119,7 @@ class Restorer:
                 why=ACTION,
                 claims=self.claims,
                 telemetry=self.telemetry,
-            ).make(replace(plan.chosen, entries=self._entries(plan, run)), run)
+            ).make(replace(plan.chosen, entries=_entries(plan, run, by)), run)
         except Exception:
             self._refuse_gone(plan)
             raise
@@ -155,21 +154,22 @@ class Restorer:
         catalog, layout = self.compactor.catalog, self.compactor.layout
         files_at(layout, catalog, table_at(catalog, plan.table, plan.at), plan.at)
 
-    def _entries(self, plan: Restoration, run: RunId) -> tuple[NewEntry, ...]:
-        """Who did it, for every pipeline that it takes rows from."""
-        current = plan.chosen.selection.current
-        return tuple(
-            NewEntry(
-                by=self.by,
-                action=ACTION,
-                pipeline=pipeline,
-                table=plan.table,
-                before=canonical_json({"snapshot": None if current is None else current.snapshot}),
-                after=canonical_json({"at": moment_text(plan.at), "run": run}),
-                reason=f"as it was at {moment_text(plan.at)}",
-            )
-            for pipeline in sorted({one.pipeline for one in plan.withdrawn}) or (None,)
+
+def _entries(plan: Restoration, run: RunId, by: str) -> tuple[NewEntry, ...]:
+    """Who did it, for every pipeline that it takes rows from."""
+    current = plan.chosen.selection.current
+    return tuple(
+        NewEntry(
+            by=by,
+            action=ACTION,
+            pipeline=pipeline,
+            table=plan.table,
+            before=canonical_json({"snapshot": None if current is None else current.snapshot}),
+            after=canonical_json({"at": moment_text(plan.at), "run": run}),
+            reason=f"as it was at {moment_text(plan.at)}",
         )
+        for pipeline in sorted({one.pipeline for one in plan.withdrawn}) or (None,)
+    )
 
 
 def select_past(now: Contents, then: Contents, frontier: int, *, has_key: bool) -> Selection:

@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import ClassVar, Protocol
 
 import pyarrow as pa
+from tests.compaction.bench import ANNA
 from tests.compaction.matrix.hands import KEPT, Hand
 from tests.compaction.matrix.tables import Naive, Rows
 from tests.store.workshop import ORDERS, PIPELINE, T0
@@ -170,7 +171,7 @@ class Restore(Plain):
         )
         plan = restorer.plan(ORDERS, THEN)
         if not plan.is_nothing:
-            restorer.work(plan, hand.new_run(), TableLayout(cluster_by=("name",), retain=KEPT))
+            restorer.work(plan, hand.new_run(), TableLayout(cluster_by=("name",), retain=KEPT), by=ANNA)
 
     def on(self, table: Naive, by: str) -> Naive:
         return replace(table, chunks=tuple(BEFORE.items())[:2])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Iterable
+from datetime import datetime
 from random import Random
 
 from hakiri.catalog.contract import Catalog
@@ -77,7 +78,7 @@ class Disturber:
         self._random = Random(seed)  # noqa: S311  (chance, not secrecy)
         self._pause = threading.Event()
         self._started = 0
-        self._wakers: list[threading.Timer] = []
+        self._asleep: list[tuple[datetime, str]] = []
         self.killed: set[str] = set()
         """The names of those that were killed; some that took their places have the same ones."""
 
@@ -92,21 +93,9 @@ class Disturber:
                 self._processes.start(self._random.choice((victim, f"process-again-{self._started}")))
             else:
                 self._processes.signal(victim, signal.SIGSTOP)
-                again = (victim, signal.SIGCONT)
-                waker = threading.Timer(1.5 * self._job.ttl.total_seconds(), self._processes.signal, again)
-                waker.daemon = True
-                waker.start()
-                self._wakers.append(waker)
-        self._end_wakers()
+                self._asleep.append((self._job.clock.now() + 1.5 * self._job.ttl, victim))
         for name in self._processes.living:
             self._processes.signal(name, signal.SIGCONT)
-
-    def _end_wakers(self) -> None:
-        """Have nobody else ask whether a process has ended: it tells its exit code only once, and whoever
-        asks at the same time is told 255."""
-        for waker in self._wakers:
-            waker.cancel()
-            waker.join()
 
     def _may_go_on(self) -> bool:
         """Wait until some more chunks are done, and then for a moment; False when all are."""
@@ -114,9 +103,21 @@ class Disturber:
         enough = min(tally.total, tally.done + self._random.randint(1, MOST_DONE_BETWEEN))
         while tally.done < enough:
             self._pause.wait(LOOK_EVERY_SECONDS)
+            self._wake()
             tally = self._catalog.chunks.tally(self._job.pipeline)
         self._pause.wait(self._random.uniform(0, LOOK_EVERY_SECONDS))
         return tally.done < tally.total
+
+    def _wake(self) -> None:
+        """Have those go on who slept for long enough.
+
+        No other thread does it: a process tells its exit code once, and whoever asks at the same time is
+        told 255.
+        """
+        now = self._job.clock.now()
+        for _, name in (due := [one for one in self._asleep if one[0] <= now]):
+            self._processes.signal(name, signal.SIGCONT)
+        self._asleep = [one for one in self._asleep if one not in due]
 
     def _victim(self) -> str:
         """Anybody; of those who work under a lease, every other time its holder."""

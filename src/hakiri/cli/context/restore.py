@@ -56,14 +56,13 @@ def restore(
 
     app = app_of(ctx)
     with open_place(app, only=None) as place, workbench_of(app, place, is_shown=not as_json) as bench:
-        operator = desk_of(app).operator(place.catalog, who)
+        # A rehearsal decides nothing, so nobody needs to say who does.
+        operator = None if is_rehearsal else desk_of(app).operator(place.catalog, who)
         at = moment_of(when, place.catalog, app.clock.now())
-        restorer = Restorer(
-            compactor=bench.compactor, by=operator.by, claims=bench.claims, telemetry=bench.telemetry
-        )
+        restorer = Restorer(compactor=bench.compactor, claims=bench.claims, telemetry=bench.telemetry)
         plans, not_there = _plans(place, restorer, tables or [], at)
         told = [_row(plan) for plan in plans]
-        if not is_rehearsal:
+        if operator is not None:
             changing = [row for row in told if row.is_changed]
             if (
                 changing
@@ -72,12 +71,15 @@ def restore(
             ):
                 app.console.note("nothing was changed")
                 return
-            told = [_restored(bench, restorer, plan, row) for plan, row in zip(plans, told, strict=True)]
-        parts = tuple(_parts(place, plans, at, operator if has_reread and not is_rehearsal else None))
+            told = [
+                _restored(bench, restorer, plan, row, by=operator.by)
+                for plan, row in zip(plans, told, strict=True)
+            ]
+        parts = tuple(_parts(place, plans, at, operator if has_reread else None))
     report = RestoreReport(
         dry_run=is_rehearsal,
         at=at,
-        by=operator.by,
+        by=None if operator is None else operator.by,
         tables=tuple(told),
         not_there=tuple(not_there),
         withdrawn=parts,
@@ -123,7 +125,9 @@ def _row(plan: Restoration) -> RestoredTable:
     )
 
 
-def _restored(bench: Workbench, restorer: Restorer, plan: Restoration, row: RestoredTable) -> RestoredTable:
+def _restored(
+    bench: Workbench, restorer: Restorer, plan: Restoration, row: RestoredTable, *, by: str
+) -> RestoredTable:
     from dataclasses import replace
 
     from hakiri.compaction.layouts import layout_of_table
@@ -137,7 +141,7 @@ def _restored(bench: Workbench, restorer: Restorer, plan: Restoration, row: Rest
     laid_out = layout_of_table(bench.place.project, plan.table, clock.now())
     bench.display.begin(plan.table)
     try:
-        done = restorer.work(plan, fresh_run(clock), laid_out)
+        done = restorer.work(plan, fresh_run(clock), laid_out, by=by)
     finally:
         bench.display.close()
     return replace(

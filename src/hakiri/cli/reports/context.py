@@ -142,11 +142,14 @@ class WithdrawnPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreReport:
-    """Every table that was looked at, in the order of the manifest, and what may be pulled again."""
+    """Every table that was looked at, in the order of the manifest, and what may be pulled again.
+
+    `by` is who decided it, and null for a dry run, which decides nothing.
+    """
 
     dry_run: bool
     at: datetime
-    by: str
+    by: str | None
     tables: tuple[RestoredTable, ...]
     not_there: tuple[str, ...]
     withdrawn: tuple[WithdrawnPart, ...]
