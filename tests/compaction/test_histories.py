@@ -234,6 +234,8 @@ class History:
         except Crashed:
             if self.seen() == self.naive.rows():
                 return  # the old state
+            # Seen from now on, as of whoever lands or compacts something next: a rebuild keeps no other.
+            self.workshop.publish()
             self.naive = naive.at_this_moment()
         else:
             self.naive = naive.at_this_moment()
