@@ -13,6 +13,8 @@ import pytest
 from tests.compaction.bench import SCHEMA
 from tests.store.workshop import ORDERS, Workshop, open_workshop
 
+from hakiri.core.ids import TableName
+
 if TYPE_CHECKING:
     from conftest import Outcome, Run
 
@@ -262,3 +264,28 @@ def test_a_store_elsewhere_is_read_where_it_is(run: Run, shop: Workshop, tmp_pat
     assert again.code == 0
     assert (second.out, second.err) == ("n\n2\n", "")
     assert run("-C", "other", "context", "check").code == 0
+
+
+def test_a_damaged_file_keeps_only_its_own_table_from_being_read_elsewhere(
+    run: Run, shop: Workshop, tmp_path: Path
+) -> None:
+    shop.land([{"id": 1, "name": "an event"}], SCHEMA, table=TableName("events"))
+    shop.publish(TableName("events"))
+    shop.catalog.close()
+    other = tmp_path / "other"
+    other.mkdir()
+    shutil.copy(tmp_path / "hakiri.toml", other)
+    (tmp_path / ".hakiri").rename(other / ".hakiri")
+    next((other / ".hakiri").rglob("tables/events/**/part-*.parquet")).write_bytes(b"")
+
+    asked = [run("-C", "other", "query", sql) for sql in ("SELECT 1 AS n", "SELECT id AS n FROM orders")]
+    damaged = run("-C", "other", "query", "--quiet", "FROM events")
+    again = run("-C", "other", "schema", "regen-view")
+
+    assert [(outcome.code, outcome.out.splitlines()[0].strip()) for outcome in asked] == [(0, "n"), (0, "n")]
+    assert damaged.code == 1
+    assert damaged.err.startswith("error[store.damaged_file]: `tables/events/")
+    assert again.code == 1
+    assert "error[store.view_not_made]: the view of table `events` cannot be made" in again.err
+    assert "wrote the views of 1 table anew" in again.err
+    assert f'"{other}' in (other / ".hakiri/context/shop/views/orders.sql").read_text()

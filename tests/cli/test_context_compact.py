@@ -22,6 +22,7 @@ from tests.support.past import pipeline
 from hakiri.cli.console import Console
 from hakiri.cli.context.progress import CompactionDisplay
 from hakiri.compaction.claims import Claims
+from hakiri.compaction.exchange import Piece
 from hakiri.compaction.fold_tasks import ScatterTask, WriteTask
 from hakiri.compaction.recipes import TableLayout
 from hakiri.compaction.runs import CompactionRun, queue_of
@@ -117,9 +118,9 @@ def test_compactions_are_listed_and_shown_among_the_runs(run: Run, tmp_path: Pat
     assert "compaction" not in status.out
 
 
-RECIPE = Recipe(table="orders", schemas={}, primary_key=("id",), cluster_by=("name",))
+RECIPE = Recipe(table="orders", schemas={}, primary_key=("id",), cluster_by=("name",), label="label")
 SCATTER = ScatterTask(recipe=RECIPE, inputs=(), bounds=b"x", folder="")
-WRITE = WriteTask(recipe=RECIPE, folder="", part=0, pieces=("a",), is_settled=True)
+WRITE = WriteTask(recipe=RECIPE, folder="", part=0, pieces=(Piece(path="a", range=0),), is_settled=True)
 
 
 def watched(err: TextIO, *, is_shown: bool = True) -> None:

@@ -189,6 +189,25 @@ def test_all_tables_are_restored_but_for_those_that_were_not_there(run: Run, wor
     assert (again.code, again.out) == (0, f"orders: as it was at {FIRST}\n")
 
 
+def test_a_table_that_the_manifest_feeds_no_longer_is_restored_with_all_others(
+    run: Run, workshop: Workshop, tmp_path: Path
+) -> None:
+    manifest = tmp_path / "hakiri.toml"
+    manifest.write_text(manifest.read_text().replace('["orders", "events"]', '["events"]'))
+
+    outcome = run("context", "restore", "--at", FIRST, "--yes", "--reread", "--json")
+
+    report = outcome.data
+    assert (report["not_there"], [table["table"] for table in report["tables"]]) == (["events"], ["orders"])
+    assert workshop.query("SELECT count(*) FROM orders") == [(0,)]
+    assert [(part["planned"], part["command"]) for part in report["withdrawn"]] == [(0, "")]
+    assert "its tables are `events`, `orders`\n" in run("context", "restore", "x", "--at", FIRST).err
+
+    again = run("context", "restore", "orders", "--at", FIRST)
+
+    assert "of pipeline `shop` not in `orders` any more; the manifest feeds it no longer\n" in again.err
+
+
 def test_what_was_withdrawn_is_planned_anew_when_it_is_wished(run: Run, workshop: Workshop) -> None:
     outcome = run("context", "restore", "orders", "--at", FIRST, "--yes", "--reread")
 

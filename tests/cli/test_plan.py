@@ -94,6 +94,19 @@ def test_partitions_that_will_be_small_are_warned_of(run: Run, shop: Shop) -> No
     )
 
 
+def test_a_layout_that_the_columns_of_the_source_do_not_allow_is_warned_of(run: Run, shop: Shop) -> None:
+    layout = 'partition_by = "month(total)", cluster_by = ["not_yet"]'
+    shop.write(pipeline(table=f'{{ name = "orders", compaction = {{ {layout} }} }}'))
+
+    (row,) = run("plan", "--json").data["pipelines"]
+
+    assert row["warnings"][-1] == (
+        "table `orders` will not be compacted, because it cannot be partitioned by column `total`: "
+        "`month(total)` needs dates or moments, and its values are of type double; change `partition_by`"
+    )
+    assert "not_yet" not in str(row["warnings"])
+
+
 @pytest.mark.spec("HP-112")
 @pytest.mark.spec("HP-113")
 @pytest.mark.spec("HP-138")

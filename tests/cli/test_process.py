@@ -137,6 +137,70 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.parametrize("form", [[], ["--json"], ["--csv"]])
+@pytest.mark.parametrize("rows", [1, 100_000])
+def test_a_full_disk_is_told_once_in_words(tmp_path: Path, form: list[str], rows: int) -> None:
+    hakiri("init", "--name", "shop", cwd=tmp_path)
+
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [
+                HAKIRI,
+                "query",
+                *form,
+                f"SELECT range AS n, repeat('x', 99) AS x FROM range({rows})",
+                "--quiet",
+            ],
+            cwd=tmp_path,
+            env=environment(),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[0] == "error[system]: no space left on device"
+    assert done.stderr.count("\n") == 2
+
+
+def test_an_error_that_finds_no_room_for_its_data_is_told_in_words(tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [HAKIRI, "pipelin", "list", "--json"],
+            cwd=tmp_path,
+            env=environment(),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("error[usage]: ")
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("encoding", "shown"), [("ascii", "\\xfc \\u2713"), ("latin-1", "ü \\u2713"), ("utf-8", "ü ✓")]
+)
+def test_signs_that_stdout_does_not_have_are_written_as_python_does(
+    tmp_path: Path, encoding: str, shown: str
+) -> None:
+    hakiri("init", "--name", "shop", cwd=tmp_path)
+
+    done = subprocess.run(
+        [HAKIRI, "query", "-", "--quiet"],
+        input="SELECT 'ü ✓' AS a".encode(),
+        cwd=tmp_path,
+        env=environment(PYTHONIOENCODING=encoding),
+        capture_output=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout.decode(encoding), done.stderr) == (0, f"a\n{shown}\n", b"")
+
+
 def test_a_folder_that_was_removed_is_told_in_words(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()

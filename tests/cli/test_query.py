@@ -157,7 +157,8 @@ def test_every_type_reads_as_duckdb_writes_it(run: Run, shop: Workshop) -> None:
         "query",
         "SELECT INTERVAL 14 MONTH AS i, 'infinity'::DATE AS d,"
         " TIMESTAMP_NS '2026-01-01 00:00:00.123456789' AS ns,"
-        " {'a': [1, NULL]} AS s, 0.1::FLOAT AS f, '\\xDE'::BLOB AS b, true AS t",
+        " {'a': [1, NULL]} AS s, 0.1::FLOAT AS f, '\\xDE'::BLOB AS b, true AS t,"
+        " 0::DECIMAL(38, 18) AS zero, 0.0000001::DECIMAL(38, 18) AS small",
     )
 
     assert outcome.out.splitlines()[1].split("  ") == [
@@ -168,6 +169,8 @@ def test_every_type_reads_as_duckdb_writes_it(run: Run, shop: Workshop) -> None:
         "0.1",
         "\\xDE",
         "true",
+        "0.000000000000000000",
+        "0.000000100000000000",
     ]
 
 
@@ -192,6 +195,24 @@ def test_statements_come_from_stdin(shop: Workshop, tmp_path: Path) -> None:
         )
 
         assert (done.stdout, done.stderr) == ("a\n7\n", "")
+
+
+@pytest.mark.parametrize("way", ["argument", "file", "stdin"])
+def test_statements_that_are_no_utf_8_are_refused_with_their_line(
+    shop: Workshop, tmp_path: Path, way: str
+) -> None:
+    sql = b"SELECT 1 AS a,\n  '\xff' AS b"
+    (tmp_path / "bytes.sql").write_bytes(sql)
+    args: dict[str, list[str | bytes]] = {"argument": [sql], "file": ["-f", "bytes.sql"], "stdin": ["-"]}
+
+    done = subprocess.run(
+        [HAKIRI, "query", *args[way]], input=sql, cwd=tmp_path, capture_output=True, check=False
+    )
+
+    assert done.returncode == 2
+    assert done.stderr == (
+        b"error[store.sql_refused]: line 2 has bytes that are no UTF-8\nhint: write the statements in UTF-8\n"
+    )
 
 
 def test_nothing_to_ask_is_told(run: Run, shop: Workshop) -> None:
@@ -255,7 +276,8 @@ def test_json_has_exact_values(run: Run, shop: Workshop) -> None:
         " 0.10::DECIMAL(18, 2) AS money, TIMESTAMPTZ '2026-05-11 10:00:00.25+02' AS moment,"
         " TIMESTAMP '2026-05-11 10:00:00' AS local, DATE '2026-05-11' AS day, INTERVAL 14 MONTH AS months,"
         " 'NaN'::DOUBLE AS nan, '\\xDE\\xAD'::BLOB AS bytes, NULL AS nothing, 'a' AS a, 'b' AS a,"
-        " [{'at': TIMESTAMPTZ '2026-05-11 10:00:00+02', 'd': 1.50::DECIMAL(4, 2)}] AS list, true AS yes",
+        " [{'at': TIMESTAMPTZ '2026-05-11 10:00:00+02', 'd': 1.50::DECIMAL(4, 2)}] AS list, true AS yes,"
+        " 0::DECIMAL(38, 18) AS zero, MAP {false: [DATE 'infinity']} AS map",
     )
 
     report = validated(outcome)
@@ -276,6 +298,8 @@ def test_json_has_exact_values(run: Run, shop: Workshop) -> None:
             "a_1": "b",
             "list": [{"at": "2026-05-11T08:00:00Z", "d": "1.50"}],
             "yes": True,
+            "zero": "0.000000000000000000",
+            "map": {"false": ["infinity"]},
         }
     ]
     assert report["columns"][2] == {"name": "money", "type": "DECIMAL(18,2)"}
@@ -344,6 +368,37 @@ def test_a_parquet_file_that_cannot_be_made_leaves_the_old_one(
     assert [path.name for path in tmp_path.glob(".out*")] == []
 
 
+def test_a_link_to_a_parquet_file_stays_one(run: Run, shop: Workshop, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "real.parquet").write_text("old")
+    (tmp_path / "link.parquet").symlink_to("elsewhere/real.parquet")
+
+    outcome = run("query", "--parquet", "link.parquet", "FROM orders")
+
+    assert outcome.code == 0
+    assert (tmp_path / "link.parquet").is_symlink()
+    assert pq.read_table(tmp_path / "elsewhere" / "real.parquet").num_rows == 3
+
+
+def test_what_is_no_regular_file_is_not_replaced_by_one(run: Run, shop: Workshop, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+
+    outcomes = [run("query", "--parquet", name, "FROM orders") for name in ("pipe", "link")]
+
+    assert [outcome.code for outcome in outcomes] == [2, 2]
+    assert outcomes[0].err.startswith(f"error[store.not_a_file]: `{tmp_path / 'pipe'}` is no regular file")
+    assert (tmp_path / "pipe").is_fifo()
+
+
+@pytest.mark.parametrize("name", ["pivot.parquet", "[a]*?.parquet"])
+def test_a_pivot_can_be_a_parquet_file(run: Run, shop: Workshop, tmp_path: Path, name: str) -> None:
+    outcome = run("query", "--parquet", name, "PIVOT orders ON customer USING count(*) GROUP BY id")
+
+    assert (outcome.code, outcome.err) == (0, f"wrote 3 rows to {tmp_path / name}\n")
+    assert pq.ParquetFile(tmp_path / name).metadata.num_rows == 3
+
+
 @pytest.mark.parametrize("target", ["none/out.parquet", "."])
 def test_a_parquet_file_needs_a_folder(run: Run, shop: Workshop, target: str) -> None:
     outcome = run("query", "--parquet", target, "FROM orders")
@@ -377,6 +432,58 @@ def test_what_is_no_sql_is_told_with_its_place(run: Run, shop: Workshop) -> None
     assert outcome.code == 2
     assert outcome.err.startswith("error[store.sql_refused]: Parser Error: ")
     assert "LINE 1: SELEC 1\n" in outcome.err
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT corrupted FROM orders",
+        "SELECT parquet_path, zstd_level FROM orders",
+        "SELEC 'parquet'",
+        "FROM 'nofile.parquet'",
+        "FROM read_parquet('nofile.parquet')",
+        "SELECT nosuch FROM read_parquet('{part}')",
+    ],
+)
+def test_a_mistake_is_not_told_as_damage_whatever_words_it_has(run: Run, shop: Workshop, sql: str) -> None:
+    part = next(shop.layout.table_folder("events").rglob("part-*.parquet"))
+
+    outcome = run("query", sql.format(part=part))
+
+    assert outcome.code == 2
+    assert outcome.err.startswith("error[store.sql_refused]: ")
+    assert "hint" not in outcome.err
+
+
+@pytest.mark.parametrize(
+    "sql", ["SELECT 'parquet'::INT", "FROM 'mine.parquet'", "COPY orders TO 'no/x.parquet'"]
+)
+def test_what_goes_wrong_elsewhere_is_no_damage_of_the_store(
+    run: Run, shop: Workshop, tmp_path: Path, sql: str
+) -> None:
+    (tmp_path / "mine.parquet").write_text("these are no bytes of a Parquet file")
+
+    outcome = run("query", sql)
+
+    assert outcome.code == 1
+    assert outcome.err.startswith("error[store.query_failed]: ")
+    assert "hint" not in outcome.err
+
+
+def test_a_damaged_file_is_named_by_whatever_path_its_view_reads_it(
+    run: Run, shop: Workshop, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.symlink_to(shop.layout.root)
+    with open_workshop(other) as same:
+        same.publisher.publish_anew()
+    path = next(shop.layout.table_folder("events").rglob("part-*.parquet"))
+    path.unlink()
+
+    outcome = run("query", "FROM events")
+
+    assert outcome.code == 1
+    assert outcome.err.startswith(f"error[store.damaged_file]: `{shop.layout.relative(path)}` of the store")
 
 
 def test_an_unknown_table_is_told_the_nearest(run: Run, shop: Workshop) -> None:
@@ -425,17 +532,42 @@ def test_the_store_cannot_be_changed(run: Run, shop: Workshop, sql: str) -> None
     assert shop.layout.duck_db.read_bytes() == before
 
 
-def test_no_file_of_the_store_is_written(run: Run, shop: Workshop) -> None:
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "COPY (SELECT 1) TO '{path}'",
+        "COPY (SELECT 1) TO 'file:{path}' (FORMAT parquet)",
+        "COPY (SELECT 1) TO 'file://localhost{path}' (FORMAT parquet)",
+        "COPY (SELECT 1) TO '{root}/new.csv'",
+        "COPY (SELECT 1 a, 2 b) TO 'x' (PARTITION_BY a, FILENAME_PATTERN '../../.hakiri/context/shop/x')",
+        "COPY (SELECT 1 AS a, 2 AS b) TO '.' (PARTITION_BY a, OVERWRITE)",
+        "WITH x AS (COPY (SELECT 1) TO '{path}') FROM x",
+        "SET home_directory = '{root}/..'; COPY (SELECT 1) TO '~/shop/x.csv'",
+        "USE memory; DETACH store; ATTACH E'{escaped}/duck.db' AS d; DROP VIEW d.events",
+        "CALL enable_logging(storage = 'file', storage_path = '{root}/logs')",
+        "SELECT * FROM enable_logging(storage = 'file', storage_path = '{root}/logs')",
+    ],
+)
+def test_no_file_of_the_store_is_written(run: Run, shop: Workshop, sql: str) -> None:
+    root = shop.layout.root
+    files = {each: each.read_bytes() for each in root.rglob("*") if each.is_file()}
+    path, escaped = next(root.rglob("part-*.parquet")), str(root).replace("shop", "sh\\x6fp")
+
+    outcome = run("query", sql.format(root=root, path=path, escaped=escaped))
+
+    assert outcome.code == 2
+    assert outcome.err.startswith(("error[store.writes_into_store]: ", "error[store.sql_refused]: "))
+    assert {each: each.read_bytes() for each in root.rglob("*") if each.is_file()} == files
+
+
+def test_no_file_of_the_store_becomes_an_answer(run: Run, shop: Workshop) -> None:
     path = next(shop.layout.root.rglob("part-*.parquet"))
     before = path.read_bytes()
 
-    outcomes = [
-        run("query", f"COPY (SELECT 1) TO '{path}'"),
-        run("query", "--parquet", str(path), "SELECT 1"),
-    ]
+    outcome = run("query", "--parquet", str(path), "SELECT 1")
 
-    assert [outcome.code for outcome in outcomes] == [2, 2]
-    assert all(outcome.err.startswith("error[store.writes_into_store]: ") for outcome in outcomes)
+    assert outcome.code == 2
+    assert outcome.err.startswith("error[store.writes_into_store]: ")
     assert path.read_bytes() == before
 
 

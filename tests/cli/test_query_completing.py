@@ -43,6 +43,10 @@ def offered(before: str, after: str = "") -> tuple[str, ...]:
         ("SELECT $$;", False),
         ("SELECT $x$;$x$;", True),
         ('SELECT "its;', False),
+        ("SELECT E'it\\'s';", True),
+        ("SELECT E'it\\';", False),
+        ("SELECT 1; /* a /* b */ c */", True),
+        ("SELECT /* /* */ ;", False),
     ],
 )
 def test_a_statement_ends_with_its_semicolon(text: str, is_whole: bool) -> None:

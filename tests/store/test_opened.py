@@ -9,11 +9,13 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 import pytest
-from tests.store.workshop import Workshop, open_workshop
+from tests.store.workshop import ORDERS, Workshop, open_workshop
 
 import hakiri
+from hakiri.core.ids import TableName
 from hakiri.manifest.errors import NoProject
 from hakiri.store.errors import StoreTooNew
+from hakiri.store.query.errors import DamagedFile
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
 
@@ -74,6 +76,42 @@ def test_a_store_that_was_copied_is_read_where_it_lies(project: Path, workshop: 
 
     with hakiri.open_store(copy) as store:
         assert store.sql("SELECT name FROM orders").fetchall() == [("a",)]
+
+
+def test_a_program_sees_what_is_committed_in_a_copy_meanwhile(project: Path, workshop: Workshop) -> None:
+    workshop.land([{"id": 1, "name": "a"}], SCHEMA, "id")
+    workshop.land([{"id": 1, "name": "a"}], SCHEMA, table=TableName("events"))
+    workshop.publish(ORDERS, TableName("events"))
+    copy = project.parent / f"{project.name}-copy"
+    shutil.copytree(project, copy)
+
+    with (
+        hakiri.open_store(copy) as store,
+        open_workshop(copy / ".hakiri" / "context" / "shop") as there,
+    ):
+        there.plans = iter(range(100, 200))
+        before = store.sql("SELECT count(*) FROM orders").fetchall()
+        there.land([{"id": 2, "name": "b"}], SCHEMA, "id")
+        there.publish()
+
+        assert before == [(1,)]
+        assert store.sql("SELECT count(*) FROM orders").fetchall() == [(2,)]
+        assert store.sql("SELECT count(*) FROM events").fetchall() == [(1,)]
+
+
+def test_a_program_is_told_which_file_of_a_copy_is_damaged(project: Path, workshop: Workshop) -> None:
+    workshop.land([{"id": 1, "name": "a"}], SCHEMA, "id")
+    workshop.publish()
+    copy = project.parent / f"{project.name}-copy"
+    shutil.copytree(project, copy)
+    next(copy.rglob("part-*.parquet")).unlink()
+
+    with hakiri.open_store(copy) as store:
+        assert store.sql("SELECT 1").fetchall() == [(1,)]
+        with pytest.raises(DamagedFile, match=r"part-00000\.parquet"):
+            store.sql("FROM orders")
+        with pytest.raises(duckdb.CatalogException, match="ordres"):
+            store.sql("FROM ordres")
 
 
 def test_a_store_of_a_newer_version_is_refused(project: Path, workshop: Workshop) -> None:

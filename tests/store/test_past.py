@@ -16,6 +16,7 @@ from hakiri.catalog.contract.schemas import SchemaChange
 from hakiri.core.grammar.text import BadText
 from hakiri.core.ids import SnapshotId, TableName
 from hakiri.store.errors import BadMoment, NotThere, PastGone
+from hakiri.store.known_tables import Contents
 from hakiri.store.past import (
     count_rows,
     key_at,
@@ -27,7 +28,6 @@ from hakiri.store.past import (
     withdrawn,
 )
 from hakiri.store.query.system_tables import table_facts
-from hakiri.store.state import Contents
 from hakiri.store.views import TableState, view_sql
 
 MINUTE = timedelta(minutes=1)
@@ -92,6 +92,7 @@ def test_a_moment_is_that_at_which_a_snapshot_was_committed(workshop: Workshop) 
         ("yesterday", BadMoment, "neither a time, nor how long ago it was, nor a snapshot"),
         ("", BadMoment, "neither a time"),
         ("2026-05-12", BadMoment, "lies in the future"),
+        ("0001-01-01T00:00:00+14:00", BadMoment, "lies before the first year, in UTC"),
         ("2026-05-11T08-00-00Z-x", BadMoment, "no snapshot that the catalog knows"),
         ("2026-13-01", BadText, "a month from 01 to 12"),
         ("2x", BadText, "one of s, m, h"),

@@ -41,7 +41,7 @@ def test_a_session_ends_whenever_it_is_interrupted(workshop: Workshop) -> None:
     chance = random.Random(5)
     with CtrlC() as ctrl_c:
         for _ in range(TRIES):
-            session = Session(StoreState(layout=workshop.layout), lambda _: None)
+            session = Session(workshop.layout, lambda: StoreState(layout=workshop.layout), lambda _: None)
             try:
                 ctrl_c.come_after(chance.uniform(0.0, 0.001))
                 work = session.beside(partial(_ask, session))

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests.store.workshop import T0, Workshop
+from tests.store.workshop import T0, Workshop, open_workshop
 
 from hakiri.catalog.contract.snapshots import Snapshot
 from hakiri.core.ids import NodeId, RunId, SnapshotId, TableName
 from hakiri.store.query.connecting import StoreState, connect
-from hakiri.store.query.errors import QueryFailed, SqlRefused, StoreIsReadOnly
+from hakiri.store.query.errors import DamagedFile, QueryFailed, SqlRefused, StoreIsReadOnly
+from hakiri.store.query.moving import newest_state
 from hakiri.store.query.session import Session
 from hakiri.store.query.system_tables import counted, make_system_tables, table_facts
 from hakiri.store.query.values import Form
@@ -40,7 +43,8 @@ def session_of(workshop: Workshop, state: StoreState | None = None) -> Iterator[
     def make_tables(connection: Any) -> None:
         make_system_tables(connection, workshop.layout, catalog, T0 + timedelta(hours=1))
 
-    with Session(state or StoreState(layout=workshop.layout), make_tables) as session:
+    shown = state or StoreState(layout=workshop.layout)
+    with Session(workshop.layout, lambda: shown, make_tables) as session:
         yield session
 
 
@@ -81,14 +85,40 @@ def test_the_texts_of_the_views_serve_where_their_file_does_not(
         assert session.tables() == ("orders",)
 
 
+def test_a_text_that_cannot_be_run_keeps_nobody_from_the_other_tables(workshop: Workshop) -> None:
+    workshop.land(rows_of(1), SCHEMA, "id")
+    workshop.land(rows_of(7), SCHEMA, table=EVENTS)
+    workshop.publish(TableName("orders"), EVENTS)
+    workshop.layout.duck_db.unlink()
+    next(workshop.layout.table_folder("events").rglob("part-*.parquet")).unlink()
+    (workshop.layout.views / "zzz.sql").write_bytes(b"this is \xff no SQL")
+    (workshop.layout.views / "folder.sql").mkdir()
+
+    with session_of(workshop) as session:
+        assert session.tables() == ("orders",)
+        assert answer(session, "FROM orders") == [(1, "row 1")]
+        with pytest.raises(DamagedFile, match="it is not there"):
+            answer(session, "FROM events")
+
+
+def test_a_text_of_somebody_else_is_not_run(workshop: Workshop) -> None:
+    workshop.land(rows_of(1), SCHEMA, "id")
+    workshop.publish()
+    workshop.layout.duck_db.unlink()
+    (workshop.layout.views / "mine.sql").write_text("CREATE VIEW mine AS SELECT 1")
+
+    with session_of(workshop) as session:
+        assert session.tables() == ("orders",)
+
+
 def test_views_of_another_moment_come_as_texts(workshop: Workshop) -> None:
     workshop.land(rows_of(1), SCHEMA, "id")
     workshop.publish()
-    earlier = (workshop.layout.view_file("orders").read_text("utf-8"),)
+    earlier = {"orders": workshop.layout.view_file("orders").read_text("utf-8")}
     workshop.land(rows_of(2), SCHEMA, "id")
     workshop.publish()
 
-    with session_of(workshop, StoreState(layout=workshop.layout, texts=earlier)) as session:
+    with session_of(workshop, StoreState(layout=workshop.layout, texts=earlier, at=T0)) as session:
         assert answer(session, "FROM orders") == [(1, "row 1")]
         assert not session.refresh()
 
@@ -109,6 +139,28 @@ def test_newer_views_are_shown_when_they_are_asked_for(workshop: Workshop) -> No
         assert answer(session, "SELECT count(*) FROM orders") == [(2,)]
         assert answer(session, "FROM mine") == [(1, "row 1")]
         assert not session.refresh()
+
+
+def test_newer_views_of_a_store_that_was_moved_are_shown_too(workshop: Workshop, tmp_path: Path) -> None:
+    workshop.land(rows_of(1), SCHEMA, "id")
+    workshop.publish()
+    workshop.catalog.close()
+    shutil.move(workshop.layout.root, tmp_path / "elsewhere")
+
+    @contextmanager
+    def catalog() -> Iterator[Any]:
+        yield moved.catalog
+
+    with open_workshop(tmp_path / "elsewhere") as moved:
+        moved.plans = iter(range(100, 200))
+        with Session(moved.layout, lambda: newest_state(moved.layout, catalog), lambda _: None) as session:
+            before = answer(session, "SELECT count(*) FROM orders")
+            moved.land(rows_of(2), SCHEMA, "id")
+            moved.publish()
+
+            assert (before, session.refresh()) == ([(1,)], True)
+            assert answer(session, "SELECT count(*) FROM orders") == [(2,)]
+            assert not session.refresh()
 
 
 def test_a_store_that_gets_its_first_table_shows_it(workshop: Workshop) -> None:
@@ -153,7 +205,7 @@ def test_a_connection_of_a_program_shows_the_same(workshop: Workshop) -> None:
     workshop.land(rows_of(1), SCHEMA, "id")
     workshop.publish()
 
-    with connect(StoreState(layout=workshop.layout)) as connection:
+    with connect(workshop.layout) as connection:
         assert connection.execute("FROM orders").fetchall() == [(1, "row 1")]
 
 

@@ -10,7 +10,7 @@ import threading
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
@@ -38,8 +38,8 @@ def run(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code; every error is told, none escapes."""
     args = list(sys.argv[1:] if argv is None else argv)
     env = MappingProxyType(dict(os.environ))
-    # A caller may have closed them; Python has None in their place then.
-    out, err = sys.stdout or io.StringIO(), sys.stderr or io.StringIO()
+    # A caller may have closed the streams; Python has None in their place then.
+    out, err = _saying_all(sys.stdout), _saying_all(sys.stderr)
     console = Console(
         out=out,
         err=err,
@@ -52,8 +52,17 @@ def run(argv: Sequence[str] | None = None) -> int:
     try:
         console.out.flush()
     except BrokenPipeError:
-        _forget_closed_pipes(console)
+        _forget(console.out, console.err)
+    except OSError as error:  # as of a disk that is full
+        return _report_failure(console, error, as_json=False)
     return code
+
+
+def _saying_all(stream: TextIO | None) -> TextIO:
+    """A stream that takes every text: signs that its encoding does not have are written as Python does."""
+    if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+        stream.reconfigure(errors="backslashreplace")
+    return stream or io.StringIO()
 
 
 @contextmanager
@@ -92,7 +101,7 @@ def _run_command(console: Console, args: list[str]) -> int:
         return end.code if isinstance(end.code, int) else ExitCode.DONE
     except (Exception, KeyboardInterrupt) as error:
         if isinstance(error, BrokenPipeError) and _has_reader_gone(console):
-            _forget_closed_pipes(console)
+            _forget(console.out, console.err)
             return ExitCode.DONE
         latest: App | None = meta.get(CURRENT_APP)
         return _report_failure(latest.console if latest else console, error, as_json=asks_for_json(args))
@@ -114,7 +123,9 @@ def _app_of_this_process(console: Console) -> App:
 
 def _report_failure(console: Console, error: BaseException, *, as_json: bool) -> int:
     failure = as_hakiri_error(error)
-    with suppress(BrokenPipeError):  # nobody listens any more, but the exit code is still read
+    if isinstance(error, OSError):
+        _forget_what_cannot_be_written(console.out)
+    with suppress(OSError):  # nobody listens any more, but the exit code is still read
         if console.is_verbose:
             import traceback
 
@@ -138,9 +149,16 @@ def _has_reader_gone(console: Console) -> bool:
     return any(event & (select.POLLERR | select.POLLHUP) for _, event in streams.poll(0))
 
 
-def _forget_closed_pipes(console: Console) -> None:
+def _forget_what_cannot_be_written(stream: TextIO) -> None:
+    try:
+        stream.flush()
+    except OSError:
+        _forget(stream)
+
+
+def _forget(*streams: TextIO) -> None:
     # As in `hakiri … | head`: what is still buffered must not fail again when Python ends.
-    closed = os.open(os.devnull, os.O_WRONLY)
-    for stream in (console.out, console.err):
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in streams:
         with suppress(OSError, ValueError):  # a stream without a file behind it has nothing to forget
-            os.dup2(closed, stream.fileno())
+            os.dup2(nowhere, stream.fileno())

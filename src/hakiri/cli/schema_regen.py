@@ -81,4 +81,5 @@ def _show(app: App, report: RegenViewReport) -> None:
     elif report.is_check:
         app.console.note("hint: run `hakiri schema regen-view`")
     else:
-        app.console.note(f"wrote the views of {counted(len(report.tables), 'table')} anew")
+        written = set(report.tables) - set(report.not_made)
+        app.console.note(f"wrote the views of {counted(len(written), 'table')} anew")

@@ -6,6 +6,7 @@ import base64
 import json
 import math
 from datetime import UTC, date, datetime, time
+from decimal import Decimal
 from typing import Any
 
 # A control sign in somebody's data must not move the cursor of the terminal that shows it.
@@ -20,6 +21,8 @@ def json_value(value: object) -> Any:
             plain: Any = value
         case float():
             plain = value if math.isfinite(value) else str(value)
+        case Decimal():
+            plain = f"{value:f}"
         case datetime():
             plain = moment_text(value)
         case date() | time():

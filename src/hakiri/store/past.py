@@ -18,10 +18,11 @@ from hakiri.core.grammar.dates import parse_moment
 from hakiri.core.grammar.durations import Duration
 from hakiri.core.ids import SnapshotId, TableName
 from hakiri.store.errors import BadMoment, NotThere, PastGone, StoreError
+from hakiri.store.known_tables import Contents, KnownTable, LandedChunks, contents
 from hakiri.store.layout import StoreLayout
 from hakiri.store.names import quoted
 from hakiri.store.snapshots import Place, SnapshotManifest
-from hakiri.store.state import Contents, KnownTable, LandedChunks, contents, state_of
+from hakiri.store.state import state_of
 from hakiri.store.views import TableState, view_sql
 from hakiri.store.visible import Landed
 
@@ -40,7 +41,10 @@ def moment_of(text: str, catalog: Catalog | None, now: datetime) -> datetime:
     at = _snapshot_moment(text, catalog) or _said_moment(text, now)
     if at > now:
         raise BadMoment(text, "lies in the future")
-    return at.astimezone(UTC)
+    try:
+        return at.astimezone(UTC)
+    except OverflowError:
+        raise BadMoment(text, "lies before the first year, in UTC") from None
 
 
 def table_at(catalog: Catalog, table: TableName, at: datetime) -> KnownTable:

@@ -13,7 +13,7 @@ from hakiri.catalog.contract import Catalog
 from hakiri.core.ids import TableName
 from hakiri.store.descent import descent
 from hakiri.store.layout import StoreLayout
-from hakiri.store.query.connecting import StoreState, connect
+from hakiri.store.query.connecting import connect
 from hakiri.store.state import table_state
 
 if TYPE_CHECKING:
@@ -64,4 +64,4 @@ def open_reader(layout: StoreLayout) -> duckdb.DuckDBPyConnection:
     Writers may go on meanwhile; the connection stays with the views that it opened. Tables of its own are
     temporary.
     """
-    return connect(StoreState(layout=layout))
+    return connect(layout)

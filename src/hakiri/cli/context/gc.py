@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from hakiri.cli.app import app_of
 from hakiri.cli.context.tables import chosen_tables
 from hakiri.cli.frame import AsJson
-
-if TYPE_CHECKING:
-    from datetime import timedelta
-
-    from hakiri.cli.app import App
-    from hakiri.cli.runtime import Place
 
 
 def gc(
@@ -34,15 +28,15 @@ def gc(
     from hakiri.cli.reports.context import CollectedFile, GcReport
     from hakiri.cli.runtime import open_place
     from hakiri.compaction.collecting import Collector
+    from hakiri.compaction.layouts import longest_retained
     from hakiri.core.grammar import format_size
     from hakiri.store.files import LocalFiles
 
     app = app_of(ctx)
     with open_place(app, only=None) as place:
         collector = Collector(catalog=place.catalog, layout=place.layout, clock=app.clock, files=LocalFiles())
-        found = collector.collect(
-            _longest_kept(app, place), tables=chosen_tables(place, None), is_rehearsal=is_rehearsal
-        )
+        keep = longest_retained(place.project, app.clock.now())
+        found = collector.collect(keep, tables=chosen_tables(place, None), is_rehearsal=is_rehearsal)
     files = tuple(
         CollectedFile(path=file.path, table=file.table, reason=file.reason) for file in found.deleted
     )
@@ -63,12 +57,3 @@ def gc(
         app.console.note(
             f"{counted(len(found.named), 'file')} that a crash left behind {later} for a later gc"
         )
-
-
-def _longest_kept(app: App, place: Place) -> timedelta:
-    from hakiri.compaction.layouts import layout_of_table, tables_of
-    from hakiri.compaction.recipes import TableLayout
-
-    now = app.clock.now()
-    kept = [layout_of_table(place.project, name, now).retain for name in tables_of(place.project)]
-    return max(kept, default=TableLayout().retain)

@@ -155,17 +155,22 @@ def _restored(
 def _parts(
     place: Place, plans: Sequence[Restoration], at: datetime, operator: Operator | None
 ) -> Iterator[WithdrawnPart]:
-    """What each pipeline brought that is not there any more; with an operator it is planned anew."""
+    """What each pipeline brought that is not there any more; with an operator it is planned anew.
+
+    But for what the manifest feeds no longer: nobody could pull it.
+    """
     from hakiri.cli.reports.context import WithdrawnPart
+    from hakiri.compaction.layouts import tables_of
     from hakiri.store.errors import moment_text
 
-    text = moment_text(at)
+    text, feeding = moment_text(at), tables_of(place.project)
     for plan in plans:
         for pipeline, lost in _lost(place, plan).items():
+            is_fed = any(spec.id == pipeline for spec, _ in feeding.get(plan.table, ()))
             reason = f"table `{plan.table}` was restored as of {text}"
             pulled = (
                 ()
-                if operator is None
+                if operator is None or not is_fed
                 else operator.pull_again(pipeline, plan.table, lost, reason=reason).chunks
             )
             first = (
@@ -176,14 +181,14 @@ def _parts(
                 table=plan.table,
                 chunks=len(lost),
                 planned=len(pulled),
-                command=f"{first}hakiri apply {pipeline}",
+                command=f"{first}hakiri apply {pipeline}" if is_fed else "",
             )
 
 
 def _lost(place: Place, plan: Restoration) -> dict[PipelineId, list[ChunkId]]:
     """The chunks by pipeline: those that this restore withdraws, and those of an earlier one."""
+    from hakiri.store.known_tables import known_table
     from hakiri.store.past import withdrawn
-    from hakiri.store.state import known_table
 
     known = known_table(place.catalog, plan.table)
     earlier = () if known is None else withdrawn(known.contents)
@@ -228,8 +233,8 @@ def _show(app: App, report: RestoreReport) -> None:
     for part in report.withdrawn:
         what = f"{counted(part.chunks, 'chunk')} of pipeline `{part.pipeline_id}`"
         verb = "would not be" if report.dry_run else "not"
-        app.console.note(
-            f"{what} planned anew; run `{part.command}`"
-            if part.planned
-            else f"{what} {verb} in `{part.table}` any more; to pull them again: `{part.command}`"
-        )
+        if part.planned:
+            app.console.note(f"{what} planned anew; run `{part.command}`")
+            continue
+        again = f"to pull them again: `{part.command}`" if part.command else "the manifest feeds it no longer"
+        app.console.note(f"{what} {verb} in `{part.table}` any more; {again}")

@@ -12,15 +12,20 @@ if TYPE_CHECKING:
 
 
 def chosen_tables(place: Place, only: str | None) -> list[TableName]:
-    """The tables of the project that the store has, or the one that is asked for."""
+    """All tables of the store, or the one that is asked for.
+
+    First those of the manifest, in its order, then those that it feeds no longer.
+    """
     from hakiri.compaction.layouts import tables_of
     from hakiri.core.ids import TableName
+    from hakiri.store.known_tables import known_tables
 
-    known = [name for name in tables_of(place.project) if place.catalog.schemas.current(name) is not None]
+    schemas = place.catalog.schemas
+    if only is not None and schemas.current(TableName(only)) is not None:
+        return [TableName(only)]
+    every = dict.fromkeys((*tables_of(place.project), *known_tables(place.catalog)))
+    known = [table for table in every if schemas.current(table) is not None]
     if only is None:
         return known
-    name = TableName(only)
-    if place.catalog.schemas.current(name) is None:
-        listed = ", ".join(f"`{each}`" for each in known) or "none yet: run `hakiri apply`"
-        raise UsageError(f"the store has no table `{only}`", hint=f"its tables are {listed}")
-    return [name]
+    listed = ", ".join(f"`{each}`" for each in known) or "none yet: run `hakiri apply`"
+    raise UsageError(f"the store has no table `{only}`", hint=f"its tables are {listed}")

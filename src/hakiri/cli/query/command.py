@@ -6,7 +6,7 @@ from contextlib import chdir
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TextIO
 
 import typer
 
@@ -98,18 +98,28 @@ def query(
 
 def open_session(place: StorePlace, when: str | None = None) -> Session:
     """A connection to the newest state of the store, or to that of an earlier moment."""
+    from hakiri.store.query.moving import newest_state
     from hakiri.store.query.session import Session
 
-    state = _newest(place) if when is None else _past(place, when)
+    past = None if when is None else _past(place, when)
+
+    def find() -> StoreState:
+        return newest_state(place.layout, place.catalog) if past is None else past
 
     def make_tables(connection: Any) -> None:
         from hakiri.store.query.system_tables import make_system_tables
 
-        is_past = state.at is not None
-        now = state.at or place.app.clock.now()
-        make_system_tables(connection, place.layout, place.catalog, now, is_past=is_past)
+        at = None if past is None else past.at
+        now = at or place.app.clock.now()
+        make_system_tables(connection, place.layout, place.catalog, now, is_past=at is not None)
 
-    return Session(state, make_tables)
+    session = Session(place.layout, find, make_tables)
+    if (before := session.state.moved_from) is not None:
+        place.app.console.warn(
+            f"the store was moved here from `{before}`, where its views still read; this answer is from here",
+            hint="run `hakiri schema regen-view` once, so that other readers find it here too",
+        )
+    return session
 
 
 def _past(place: StorePlace, when: str) -> StoreState:
@@ -120,22 +130,10 @@ def _past(place: StorePlace, when: str) -> StoreState:
     with place.catalog() as catalog:
         at = moment_of(when, catalog, place.app.clock.now())
         if catalog is None:
-            return StoreState(layout=place.layout, texts=(), at=at)
+            return StoreState(layout=place.layout, texts={}, at=at)
         found = store_at(place.layout, catalog, at)
-    texts = tuple(view_sql(state) for state in found.states)
+    texts = {state.table: view_sql(state) for state in found.states}
     return StoreState(layout=place.layout, texts=texts, at=at, refused=found.refused)
-
-
-def _newest(place: StorePlace) -> StoreState:
-    from hakiri.store.query.moving import newest_state
-
-    state, before = newest_state(place.layout, place.catalog)
-    if before is not None:
-        place.app.console.warn(
-            f"the store was moved here from `{before}`, where its views still read; this answer is from here",
-            hint="run `hakiri schema regen-view` once, so that other readers find it here too",
-        )
-    return state
 
 
 def _wish(app: App, *, as_json: bool, as_csv: bool, parquet: str | None, all_rows: bool) -> Wish:
@@ -149,6 +147,17 @@ def _wish(app: App, *, as_json: bool, as_csv: bool, parquet: str | None, all_row
     return Wish(as_json=as_json, as_csv=as_csv, parquet=target, all_rows=all_rows)
 
 
+def file_text(path: Path) -> str:
+    """Statements of a file. Bytes that are no UTF-8 come along, and whoever splits the text refuses them."""
+    return path.read_text("utf-8", errors="surrogateescape")
+
+
+def stdin_text(stream: TextIO) -> str:
+    """The same from stdin, whatever encoding the terminal has."""
+    raw: BinaryIO | None = getattr(stream, "buffer", None)
+    return stream.read() if raw is None else raw.read().decode("utf-8", errors="surrogateescape")
+
+
 def _text(app: App, sql: str | None, file: str | None) -> str | None:
     """What is asked; None if a person wants to ask one question after the other."""
     if sql is not None and file is not None:
@@ -158,14 +167,15 @@ def _text(app: App, sql: str | None, file: str | None) -> str | None:
             return None
         sql = STDIN
     if STDIN in (sql, file):
-        return app.stdin.read()
-    return sql if file is None else (app.cwd / file).read_text("utf-8")
+        return stdin_text(app.stdin)
+    return sql if file is None else file_text(app.cwd / file)
 
 
 def _answer(place: StorePlace, session: Session, text: str, wish: Wish) -> None:
     from hakiri.cli.query.showing import Viewer
     from hakiri.cli.query.waiting import Watch
     from hakiri.store.errors import moment_text
+    from hakiri.store.query.connecting import published
 
     console, clock = place.app.console, place.app.clock
     statements = session.split(text)
@@ -187,7 +197,7 @@ def _answer(place: StorePlace, session: Session, text: str, wish: Wish) -> None:
         _tell_done(viewer, wish, changed)
     if session.state.at is not None:
         console.note(f"as of {moment_text(session.state.at)}")
-    elif session.state.published is None and not session.tables():
+    elif published(session.layout) is None and not session.tables():
         console.note(f"the store of `{place.project}` has no tables yet; `hakiri apply` pulls what there is")
 
 

@@ -71,6 +71,20 @@ class NotAQuery(StoreError):
         )
 
 
+class NotAFile(StoreError):
+    """A place for an answer that is a pipe, a device or a folder, and would be one no more."""
+
+    code = "store.not_a_file"
+    exit_code = ExitCode.USAGE
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        super().__init__(
+            f"`{path}` is no regular file, so no Parquet file can take its place",
+            hint="give another path, or use `--csv`, which writes to stdout",
+        )
+
+
 class DamagedFile(StoreError):
     """A file of the store that is gone, or not what was written."""
 

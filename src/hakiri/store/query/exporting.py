@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -12,7 +13,7 @@ from typing import Self
 
 from hakiri.store.names import literal
 from hakiri.store.query.beside import Beside
-from hakiri.store.query.errors import NotAQuery, WritesIntoStore
+from hakiri.store.query.errors import NotAFile, NotAQuery, WritesIntoStore
 from hakiri.store.query.guarding import is_inside
 from hakiri.store.query.session import Answer, Session, Statement
 from hakiri.store.query.values import Form
@@ -24,23 +25,34 @@ _ROWS_AT_ONCE = 2048
 def write_parquet(session: Session, statement: Statement, target: Path) -> int:
     """Write the answer of a query to a file, which is there as a whole or not at all; how many rows it has.
 
-    Raises NotAQuery, WritesIntoStore, and what keeps DuckDB from making the rows.
+    Where a link leads to a file, that is the one. Raises NotAQuery, WritesIntoStore, NotAFile, and what keeps
+    DuckDB from making the rows.
     """
     if not statement.is_query:
         raise NotAQuery(statement.kind)
-    if is_inside(session.state.layout.root, target):
+    if is_inside(session.layout.root, target):
         raise WritesIntoStore(str(target))
-    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
+    real = target.resolve()
+    if real.exists() and not real.is_file():
+        raise NotAFile(str(target))
+    beside = real.with_name(f".{real.name}.{os.getpid()}.part")
     try:
         session.columns(statement)  # a wrong statement is told before anything is written
         to = f"TO {literal(str(beside))} (FORMAT parquet, USE_TMP_FILE false)"
         with session.failures_told(lines_before=1 - statement.line, is_bound=True):
-            done = session.connection.execute(f"COPY (\n{statement.sql}\n) {to}")
-            ((rows,),) = done.fetchall()
-        beside.replace(target)
+            session.connection.execute(f"COPY (\n{statement.sql}\n) {to}")
+            # Asked of the file: `PIVOT` becomes several statements, of which the last says nothing.
+            counting = f"SELECT num_rows FROM parquet_file_metadata({literal(_one_file(beside))})"  # noqa: S608
+            ((rows,),) = session.connection.execute(counting).fetchall()
+        beside.replace(real)
     finally:
         beside.unlink(missing_ok=True)
     return int(rows)
+
+
+def _one_file(path: Path) -> str:
+    """A pattern that this file alone fits."""
+    return re.sub(r"[*?\[]", r"[\g<0>]", str(path))
 
 
 class CsvStream:

@@ -14,18 +14,13 @@ if TYPE_CHECKING:
     from hakiri.store.query.system_tables import OpenCatalog
 
 
-def newest_state(layout: StoreLayout, open_catalog: OpenCatalog) -> tuple[StoreState, str | None]:
-    """What was published last; of a store that was moved since, views that read it where it is now.
-
-    Then the folder is told too from which its own views still read.
-    """
-    state, before = StoreState(layout=layout), moved_from(layout)
+def newest_state(layout: StoreLayout, open_catalog: OpenCatalog) -> StoreState:
+    """What was published last; of a store that was moved since, views that read it where it is now."""
+    before = moved_from(layout)
     if before is None:
-        return state, None
+        return StoreState(layout=layout)
     with open_catalog() as catalog:
-        if catalog is None:
-            return state, None
-        return StoreState(layout=layout, texts=views_here(layout, catalog)), before
+        return StoreState(layout=layout) if catalog is None else state_here(layout, catalog, before)
 
 
 def moved_from(layout: StoreLayout) -> str | None:
@@ -46,11 +41,22 @@ def is_at(layout: StoreLayout, root: str) -> bool:
         return False
 
 
-def views_here(layout: StoreLayout, catalog: Catalog) -> tuple[str, ...]:
-    """The texts of all views as the catalog says them, for where the store is now."""
+def state_here(layout: StoreLayout, catalog: Catalog, before: str) -> StoreState:
+    """The views of all tables as the catalog says them, for where the store is now."""
+    from hakiri.store.errors import StoreError
+    from hakiri.store.files import LocalFiles
     from hakiri.store.known_tables import known_tables
     from hakiri.store.state import table_state
-    from hakiri.store.views import view_sql
+    from hakiri.store.view_owners import ViewOwners
 
-    states = (table_state(layout, catalog, table) for table in known_tables(catalog))
-    return tuple(view_sql(state) for state in states if state is not None)
+    owners = ViewOwners(layout, catalog, LocalFiles())
+    texts: dict[str, str] = {}
+    refused: dict[str, StoreError] = {}
+    for table in known_tables(catalog):
+        try:
+            state = table_state(layout, catalog, table)
+            if state is not None:
+                texts[table] = owners.view_text(state).sql
+        except StoreError as error:
+            refused[table] = error
+    return StoreState(layout=layout, texts=texts, moved_from=before, refused=refused)

@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Any, Self
 
 from hakiri.store.names import quoted
 from hakiri.store.query.beside import Beside
-from hakiri.store.query.connecting import StoreState, attach_anew, connect, tables_on
-from hakiri.store.query.errors import UnknownTable, WritesIntoStore
-from hakiri.store.query.failures import in_our_words
+from hakiri.store.query.connecting import FindState, Shown, StoreState
+from hakiri.store.query.errors import QueryFailed, SqlRefused, WritesIntoStore
+from hakiri.store.query.failures import DAMAGE_HINT
 from hakiri.store.query.guarding import written_into
+from hakiri.store.query.lexing import statement_end
 from hakiri.store.query.values import Column, Form, select_list
 
 if TYPE_CHECKING:
     import duckdb
+
+    from hakiri.store.layout import StoreLayout
 
 Row = tuple[Any, ...]
 MakeTables = Callable[["duckdb.DuckDBPyConnection"], None]
@@ -27,11 +30,6 @@ _QUERIES = frozenset({"SELECT", "MULTI"})
 # Those that answer with a number of rows, unless they are asked for the rows themselves.
 _CHANGES = frozenset({"DELETE", "INSERT", "MERGE_INTO", "UPDATE"})
 _COUNTS = frozenset({"COPY", "CREATE"})
-# Where a semicolon means nothing: in quotes, between dollar signs, in comments.
-_PIECES = re.compile(
-    r"\b[eE]'(?:[^'\\]|\\.|'')*'|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\$(\w*)\$.*?\$\1\$|--[^\n]*|/\*.*?\*/|;",
-    re.DOTALL,
-)
 _BEGIN = re.compile(r"begin|start", re.IGNORECASE)
 _RETURNING = re.compile(r"\breturning\b", re.IGNORECASE)
 _SETTINGS = (
@@ -90,32 +88,39 @@ _STOPPED = "Query interrupted"  # what DuckDB says in the thread that Ctrl-C com
 class Session:
     """One connection. One thread asks; any other may interrupt it, or look how far it is.
 
+    `find` gives the state of the store that it is to show, and is called again after somebody has published.
     `make_tables` makes `hakiri.tables` on the connection; it is called only if a statement names it.
     """
 
-    def __init__(self, state: StoreState, make_tables: MakeTables) -> None:
-        self._state = state
+    def __init__(self, layout: StoreLayout, find: FindState, make_tables: MakeTables) -> None:
+        self._layout = layout
         self._make_tables = make_tables
-        self._shown = state.published
         self._is_in_transaction = False
         self._beside: Beside | None = None
+        self._shown = Shown(layout, find)
+        self.connection = self._shown.connection
         with self.failures_told():
-            self.connection = connect(state)
             for setting in _SETTINGS:
                 self.connection.execute(setting)
 
     @property
+    def layout(self) -> StoreLayout:
+        return self._layout
+
+    @property
     def state(self) -> StoreState:
-        return self._state
+        return self._shown.state
 
     def split(self, text: str) -> list[Statement]:
         """The statements of a text; none if it has only blanks and comments. Raises SqlRefused."""
+        _refuse_other_bytes(text)
         with self.failures_told():
             found = self.connection.extract_statements(text)
         statements, at = [], 0
         for each in found:
             at = max(text.find(each.query, at), at)
-            sql, kind = _without_end(each.query), each.type.name
+            # Without its semicolon, and whatever is said behind that.
+            sql, kind = each.query[: statement_end(each.query)].strip(), each.type.name
             says = {result.name for result in each.expected_result_type}
             begun = at + len(each.query) - len(each.query.lstrip())
             statements.append(
@@ -171,14 +176,14 @@ class Session:
 
     def check(self, statement: Statement) -> None:
         """Raises WritesIntoStore for a statement that would write there."""
-        path = written_into(self._state.layout.root, kind=statement.kind, sql=statement.sql)
+        path = written_into(self._layout.root, kind=statement.kind, sql=statement.sql)
         if path is not None:
             raise WritesIntoStore(path)
 
     def tables(self) -> tuple[str, ...]:
         """What there is to ask, by name."""
         with self.failures_told():
-            return tables_on(self.connection)
+            return self._shown.tables()
 
     def describe(self, table: str) -> list[tuple[str, str]]:
         """The columns of a table with their types. Raises UnknownTable."""
@@ -204,14 +209,10 @@ class Session:
 
     def refresh(self) -> bool:
         """Show the newest views if others were published since; not within a transaction."""
-        newest = self._state.published
-        if newest is None or newest == self._shown or self._is_in_transaction:
+        if self._is_in_transaction:
             return False
         with self.failures_told():
-            if not attach_anew(self.connection, self._state):
-                return False
-        self._shown = newest
-        return True
+            return self._shown.refresh()
 
     def close(self) -> None:
         if self._beside is not None:
@@ -230,7 +231,7 @@ class Session:
     def failures_told(self, *, lines_before: int = 0, is_bound: bool = False) -> Iterator[None]:
         """Raise what DuckDB raises in our words.
 
-        See `in_our_words` for what it is told.
+        See `failures.in_our_words` for what it is told.
         """
         import duckdb
 
@@ -242,22 +243,21 @@ class Session:
             if str(error) == _STOPPED:
                 raise KeyboardInterrupt from error
             raise
+        except UnicodeDecodeError as error:  # a file has put its bytes into a message of DuckDB
+            raise QueryFailed("DuckDB cannot say in UTF-8 what is wrong", DAMAGE_HINT) from error
         except duckdb.Error as error:
-            told = in_our_words(
-                error,
-                root=self._state.layout.root,
-                tables=lambda: tables_on(self.connection),
-                lines_before=lines_before,
-                is_bound=is_bound,
-            )
-            why = self._state.refused.get(told.table) if isinstance(told, UnknownTable) else None
-            raise why or told from error
+            raise self._shown.in_our_words(error, lines_before=lines_before, is_bound=is_bound) from error
 
 
-def _without_end(sql: str) -> str:
-    """The statement without its semicolon, and whatever is said behind that."""
-    end = next((piece.start() for piece in _PIECES.finditer(sql) if piece.group() == ";"), len(sql))
-    return sql[:end].strip()
+def _refuse_other_bytes(text: str) -> None:
+    """Raise SqlRefused for a text with bytes that are no UTF-8, which Python has as halves of signs."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1
+        raise SqlRefused(
+            f"line {line} has bytes that are no UTF-8", "write the statements in UTF-8"
+        ) from error
 
 
 def _has_rows(kind: str, sql: str, says: set[str]) -> bool:

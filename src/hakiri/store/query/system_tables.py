@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     import duckdb
 
     from hakiri.catalog.contract import Catalog
+    from hakiri.store.known_tables import KnownTable
     from hakiri.store.layout import StoreLayout
     from hakiri.store.manifests import AttemptManifest
-    from hakiri.store.state import KnownTable
     from hakiri.store.visible import Landed
 
 OpenCatalog = Callable[[], "AbstractContextManager[Catalog | None]"]
@@ -115,12 +115,13 @@ def counted(
 
 
 def _known(catalog: Catalog, table: TableName, now: datetime, *, is_past: bool) -> KnownTable | None:
+    if not is_past:
+        from hakiri.store.known_tables import known_table
+
+        return known_table(catalog, table)
     from hakiri.store.errors import NotThere
     from hakiri.store.past import table_at
-    from hakiri.store.state import known_table
 
-    if not is_past:
-        return known_table(catalog, table)
     try:
         return table_at(catalog, table, now)
     except NotThere:
@@ -128,7 +129,7 @@ def _known(catalog: Catalog, table: TableName, now: datetime, *, is_past: bool) 
 
 
 def _facts(catalog: Catalog, known: KnownTable, now: datetime) -> TableFacts:
-    from hakiri.store.state import set_aside
+    from hakiri.store.known_tables import set_aside
 
     found = known.contents
     recent = [file for one in found.chunks for file in one.files]

@@ -7,12 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from hakiri.cli.query.shell.dots import COMMANDS
+from hakiri.store.query.lexing import is_ended
 
-# A comment, or a text or name in quotes, that has its end.
-_CLOSED = re.compile(
-    r"--[^\n]*(\n|$)|/\*.*?\*/|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\$(\w*)\$.*?\$\2\$", re.DOTALL
-)
-_BEGUN = re.compile(r"/\*|'|\"|\$\w*\$")
 _WORD = re.compile(r"[\w.\"]*$")
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 _BEFORE_TABLE = re.compile(r"\b(from|join|describe|summarize|table|into|update)\s+[\w\"]*$", re.IGNORECASE)
@@ -45,8 +41,7 @@ def is_complete(text: str) -> bool:
     """Whether nothing more is to be written: a line for the shell, or a statement with its semicolon."""
     if not text.strip() or text.lstrip().startswith("."):
         return True
-    rest = _CLOSED.sub(" ", text)
-    return _BEGUN.search(rest) is None and rest.rstrip().endswith(";")
+    return is_ended(text)
 
 
 def proposals(before: str, whole: str, vocabulary: Vocabulary) -> Proposals:

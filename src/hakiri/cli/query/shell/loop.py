@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from hakiri.cli.failures import as_hakiri_error, human_text
+from hakiri.cli.query.command import file_text
 from hakiri.cli.query.shell.completing import as_name
 from hakiri.cli.query.shell.dots import MODES, DotCommand, chosen, help_lines, most_rows, parse_dot
 from hakiri.cli.query.showing import SHOWN_ROWS, Viewer, counted
@@ -61,7 +62,7 @@ class Shell:
                 self._console.error("interrupted")
             except EOFError:
                 return
-            except (HakiriError, OSError, UnicodeDecodeError) as error:
+            except (HakiriError, OSError) as error:
                 self._console.error(human_text(as_hakiri_error(error)))
             self._console.out.flush()
 
@@ -149,7 +150,7 @@ class Shell:
     def _read(self, file: str) -> None:
         if not file:
             raise UsageError("`.read` takes a file", hint="write `.read report.sql`")
-        self._ask((self._place.app.cwd / file).read_text("utf-8"))
+        self._ask(file_text(self._place.app.cwd / file))
 
     def _print_schema(self, table: str) -> None:
         for name in [table] if table else self.tables():
