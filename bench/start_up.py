@@ -1,4 +1,4 @@
-"""How long a person waits for Spark and for the command itself."""
+"""How long a person waits for Spark, for the command itself, and for a question to the store."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import sys
 import tempfile
 from pathlib import Path
 
+import pyarrow as pa
+from tests.store.workshop import open_workshop
+
 from bench.measure import Measured, environment, medians_in_turn, seconds_of
 
 ROUNDS = 3
 UNCOUNTED_ROUNDS = 3
 WARM_ROUNDS = 9
 HELP_ROUNDS = 25
+QUESTION_ROUNDS = 15
 
 JOB = """
 spark.range(1000).selectExpr("id", "id * 2 AS twice").write.mode("overwrite").parquet(target)
@@ -79,6 +83,7 @@ def run() -> list[Measured]:
             lambda: seconds_of([sys.executable, "-c", "pass"], env),
             lambda: seconds_of([hakiri, "--help"], env),
         )
+        plain_question, of_tables, of_the_past = _questions(hakiri, root / "shop", env)
     return [
         Measured(name="cold start to first Parquet, plain Spark", value=plain, unit="s"),
         Measured(name="cold start to first Parquet, ours, archive", value=ours, unit="s"),
@@ -91,4 +96,25 @@ def run() -> list[Measured]:
         Measured(name="warm / cold start of ours, archive", value=warm / ours, unit=""),
         Measured(name="warm / cold start of ours, no archive yet", value=warm / first, unit="", goal=0.1),
         Measured(name="hakiri --help / python -c pass", value=help_text / nothing, unit="", goal=8),
+        Measured(name='hakiri query "FROM orders"', value=plain_question, unit="s", goal=0.4),
+        Measured(name='… "FROM hakiri.tables" / that', value=of_tables / plain_question, unit="", goal=1.6),
+        Measured(name='… --at 1s "FROM orders" / that', value=of_the_past / plain_question, unit=""),
     ]
+
+
+def _questions(hakiri: str, project: Path, env: dict[str, str]) -> list[float]:
+    """To a small store: of rows, of what the catalog knows, and of rows as they were."""
+    with open_workshop(project / ".hakiri" / "context" / "shop") as workshop:
+        workshop.land([{"id": 1}], pa.schema([("id", pa.int64())]), "id")
+        workshop.publish()
+    (project / "hakiri.toml").write_text('[project]\nname = "shop"\n')
+
+    def ask(*words: str) -> float:
+        return seconds_of([hakiri, "-C", str(project), "--quiet", "query", *words], env)
+
+    return medians_in_turn(
+        QUESTION_ROUNDS,
+        lambda: ask("FROM orders"),
+        lambda: ask("FROM hakiri.tables"),
+        lambda: ask("--at", "1s", "FROM orders"),
+    )

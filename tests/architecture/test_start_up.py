@@ -6,7 +6,9 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
+from tests.store.workshop import open_workshop
 
 from hakiri.cli.commands import COMMANDS, root_command
 
@@ -64,6 +66,28 @@ def test_state_in_a_file_needs_neither_postgres_nor_spark(tmp_path: Path) -> Non
     loaded = loaded_by(code, tmp_path)
 
     assert loaded & HEAVY == {"hakiri.catalog", "sqlite3"}
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """A project with a table in its store."""
+    (tmp_path / "hakiri.toml").write_text('[project]\nname = "shop"\n')
+    with open_workshop(tmp_path / ".hakiri" / "context" / "shop") as workshop:
+        workshop.land([{"id": 1}], pa.schema([("id", pa.int64())]), "id")
+        workshop.publish()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("asked", "needed"),
+    [("FROM orders", set()), ("FROM hakiri.tables", {"hakiri.catalog", "sqlite3"})],
+)
+def test_a_question_needs_duckdb_and_no_arrow(shop: Path, asked: str, needed: set[str]) -> None:
+    code = f"from hakiri.cli import main; assert main(['query', '--quiet', {asked!r}]) == 0"
+
+    loaded = loaded_by(code, shop)
+
+    assert loaded & HEAVY == {"duckdb", *needed}
 
 
 def test_a_look_at_a_source_needs_no_pandas(tmp_path: Path) -> None:

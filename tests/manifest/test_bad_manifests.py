@@ -37,7 +37,13 @@ SHAPE = {
     Code.BAD_TEXT,
 }
 # Texts whose grammar is finer than a pattern: a day that does not come, a table that needs another name.
-FINER = {"start_from_bad", "table_name_needs_as", "secrets_in_addresses", "engine_conf_list"}
+FINER = {
+    "start_from_bad",
+    "table_name_needs_as",
+    "table_names_of_quarantines",
+    "secrets_in_addresses",
+    "engine_conf_list",
+}
 
 
 def problems_of(case: str) -> ManifestInvalid:

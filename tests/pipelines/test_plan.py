@@ -21,6 +21,7 @@ from hakiri.pipelines.asking import ask_sources
 from hakiri.pipelines.edits import Edit
 from hakiri.pipelines.needs import Need
 from hakiri.pipelines.plan import PlannedPipeline
+from hakiri.pipelines.soundness import TableNameTaken
 from hakiri.sources.errors import UnknownConnector
 
 WHOLE = (window(None, 501), window(501, 1001), window(1001))
@@ -76,6 +77,22 @@ def test_a_table_that_was_never_read_is_to_come_as_a_whole(tmp_path: Path) -> No
     assert coming(each) == [("orders", 1000, 1)]
     (change,) = each.tables[0].changes or ()
     assert str(change) == "table created with 2 columns"
+
+
+def test_a_table_that_differs_in_case_alone_from_one_of_the_store_is_refused(tmp_path: Path) -> None:
+    shop = Shop.make(tmp_path)
+    with shop.past(T0) as past:
+        past.began("orders", *WHOLE)
+    shop.write(pipeline("anew", table='{ name = "orders", as = "Orders" }'))
+
+    (problem,) = only(planned(shop)).problems
+
+    assert isinstance(problem, TableNameTaken)
+    assert problem.places == (Place("hakiri.toml", 7),)
+    assert f"{problem}\n{problem.hint}" == (
+        "the store has a table `orders`, from which `Orders` differs in case alone: SQL knows no case\n"
+        'name it with `as = "orders"` to go on with that table, or give it another name'
+    )
 
 
 @pytest.mark.spec("HP-030")

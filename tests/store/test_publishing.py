@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 import subprocess
 import sys
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -19,8 +21,8 @@ from hakiri.catalog.contract.chunks import Chunk, NewChunk
 from hakiri.catalog.contract.schemas import SchemaStep
 from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import ChunkId, RunId, TableName
-from hakiri.store.errors import ViewNotMade
-from hakiri.store.files import Outlet
+from hakiri.store.errors import StoreNotWritable, ViewNotMade
+from hakiri.store.files import LocalFiles, Outlet
 from hakiri.store.layout import StoreLayout
 from hakiri.store.publishing import Publisher
 from hakiri.store.reading import open_reader, visible_files
@@ -256,6 +258,24 @@ def test_a_view_whose_file_is_gone_is_refused_by_name(workshop: Workshop) -> Non
         ViewNotMade, match=r"the view of table `orders` cannot be made: .*part-00000\.parquet"
     ):
         workshop.publish()
+
+
+def test_a_store_that_cannot_be_written_says_so(workshop: Workshop) -> None:
+    class Unwritable(LocalFiles):
+        def lock(self, path: Path) -> AbstractContextManager[None]:
+            raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    landed(workshop, 1)
+    publisher = Publisher(workshop.layout, workshop.catalog, Unwritable())
+
+    for write in (lambda: publisher.publish([ORDERS]), publisher.publish_anew):
+        with pytest.raises(StoreNotWritable) as caught:
+            write()
+
+        assert f"{caught.value}\n{caught.value.hint}" == (
+            f"the store in `{workshop.layout.root}` cannot be written: read-only file system\n"
+            "run it where the store may be written, by a user who may; to ask it, reading is enough"
+        )
 
 
 class Died(Exception):

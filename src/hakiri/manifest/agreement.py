@@ -19,6 +19,10 @@ class _Fed:
     number: int
     table: TableSpec
 
+    @property
+    def store_name(self) -> str:
+        return self.definition.valid_spec.store_name(self.table)
+
     def problem(self, code: Code, message: str, hint: str) -> Problem:
         path = ("tables", self.number)
         return Problem(
@@ -34,21 +38,34 @@ def disagreements(definitions: Iterable[Definition]) -> list[Problem]:
     """Where pipelines that feed one table contradict each other. All definitions must be valid."""
     by_store_name: dict[str, list[_Fed]] = {}
     for definition in definitions:
-        spec = definition.valid_spec
-        for number, table in enumerate(spec.tables):
+        for number, table in enumerate(definition.valid_spec.tables):
             fed = _Fed(definition=definition, number=number, table=table)
-            by_store_name.setdefault(spec.store_name(table).casefold(), []).append(fed)
+            by_store_name.setdefault(fed.store_name.casefold(), []).append(fed)
     shared = {name: feeding for name, feeding in by_store_name.items() if len(feeding) > 1}
     return [
         problem
         for name, feeding in sorted(shared.items())
         for problem in (
+            *_other_spellings(feeding),
             *_other_keys(name, feeding),
             *_other_contracts(name, feeding),
             *_other_former_names(name, feeding),
             *_indexes_over_redacted(name, feeding),
         )
     ]
+
+
+def _other_spellings(feeding: list[_Fed]) -> Iterable[Problem]:
+    """To the store these are two tables, and to SQL one: each would be shown under the name of the other."""
+    first = feeding[0]
+    for fed in feeding[1:]:
+        if fed.store_name != first.store_name:
+            yield fed.problem(
+                Code.TABLE_DISAGREES,
+                f"pipelines `{first.definition.id}` and `{fed.definition.id}` feed tables "
+                f"`{first.store_name}` and `{fed.store_name}`, which differ in case alone: SQL knows no case",
+                "write both alike if they are one table, or rename one with `as`",
+            )
 
 
 def _other_keys(name: str, feeding: list[_Fed]) -> Iterable[Problem]:

@@ -26,6 +26,7 @@ from hakiri.manifest.fields import (
     distinct,
     refuse,
 )
+from hakiri.manifest.layout import KeyPath
 from hakiri.manifest.problems import Code
 from hakiri.manifest.tables import TableEntry, TableSpec
 
@@ -37,6 +38,8 @@ MOST_RETRIES = 1_000
 # Their tables mean different things in every project, so the connector's name would say nothing.
 GENERIC_CONNECTORS = frozenset({"sql", "rest", "files", "singer", "postgres-cdc"})
 
+# Beside the view of a table `t`, the store has `t__quarantine` for the rows that did not fit.
+QUARANTINE = "__quarantine"
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -175,6 +178,16 @@ class BackfillSpec(Strict):
     )
 
 
+def _name_of_quarantine(table: TableSpec, name: str, path: KeyPath) -> Found:
+    proposal = f"{name[: -len(QUARANTINE)].rstrip('_') or 'other'}_quarantine"
+    return Found(
+        Code.BAD_NAME,
+        f"table `{name}` cannot be one of the store: `{QUARANTINE}` ends the views of rows that did not fit",
+        f'write `{{ name = "{table.name}", as = "{proposal}" }}`',
+        path,
+    )
+
+
 def _forget(_: str) -> None:
     return None
 
@@ -286,6 +299,8 @@ class PipelineSpec(Strict):
                 )
                 continue
             name = self.store_name(table)
+            if name.casefold().endswith(QUARANTINE):
+                found.append(_name_of_quarantine(table, name, ("tables", number)))
             if name.casefold() in first:
                 other = first[name.casefold()].name
                 message = (

@@ -57,7 +57,7 @@ def _stored_facts(
     catalog: Catalog, table: TableName, rule: PartitionRule, find_files: FindFiles
 ) -> PartitionFacts | None:
     """What is known of a table, or None if it has no rows yet."""
-    from hakiri.store.state import LandedChunks, contents
+    from hakiri.store.known_tables import LandedChunks, contents
 
     files = find_files(table)
     if files is None:

@@ -14,6 +14,7 @@ from hakiri.core.ids import PipelineId, TableName
 from hakiri.manifest import PipelineSpec, Project
 from hakiri.pipelines.edits import Edit, edits_since
 from hakiri.pipelines.errors import WaitsForDecision
+from hakiri.pipelines.layout_cautions import stored_misfits
 from hakiri.pipelines.leftovers import leftovers
 from hakiri.pipelines.needs import Need, need_of
 from hakiri.pipelines.partition_facts import stored_cautions
@@ -243,6 +244,7 @@ class _Planning:
             return ()
         return (
             *leftovers(self.catalog, self.project, spec),
+            *stored_misfits(self.catalog, spec),
             *stored_cautions(self.catalog, spec, self.find_files),
         )
 

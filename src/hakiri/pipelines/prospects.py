@@ -19,12 +19,14 @@ from hakiri.pipelines.deciding import decided
 from hakiri.pipelines.estimates import to_come
 from hakiri.pipelines.evolution import incoming_shape, shape_of
 from hakiri.pipelines.evolution.decide import refusal
+from hakiri.pipelines.layout_cautions import expected_misfits
 from hakiri.pipelines.leftovers import feeders
 from hakiri.pipelines.needs import Need
 from hakiri.pipelines.partition_facts import expected_cautions
 from hakiri.pipelines.plan import PlannedTable
 from hakiri.pipelines.soundness import (
     check_columns,
+    check_name,
     check_reading,
     check_rules,
     check_same_cursor,
@@ -86,6 +88,8 @@ class Prospecting:
             cautions += [*self._beside_others(planned), *self._cautions(planned, number, look)]
             if self.need is Need.NEW:
                 cautions += expected_cautions(self.spec, self.spec.tables[number], look)
+                if not self.has_transform:  # what it makes of the columns only Spark can say
+                    cautions += expected_misfits(self.spec, self.spec.tables[number], look)
             tables.append(planned)
         distinct = {str(problem): problem for problem in problems}  # one thing may stop several steps
         return Prospect(
@@ -151,7 +155,9 @@ class Prospecting:
         )
 
     def _as_allowed(self, planned: PlannedTable, number: int, look: TableLook) -> PlannedTable:
-        """As it is, if the table takes all that comes."""
+        """As it is, if there can be such a table, and it takes all that comes."""
+        if self.reached.catalog is not None:
+            check_name(self.reached.catalog, TableName(planned.store))
         if planned.refused:
             raise refusal(planned.refused, planned.store, self.spec.id)
         return planned

@@ -75,6 +75,20 @@ class DeletesUnsound(HakiriError):
         super().__init__(f'table `{table}` cannot have `deletes = "missing"`: {why}', hint=hint)
 
 
+class TableNameTaken(HakiriError):
+    """A table would be new to a store that has one of nearly the same name."""
+
+    code = "pipelines.table_name_taken"
+    exit_code = ExitCode.USAGE
+
+    def __init__(self, table: str, known: str) -> None:
+        self.table, self.known = table, known
+        super().__init__(
+            f"the store has a table `{known}`, from which `{table}` differs in case alone: SQL knows no case",
+            hint=f'name it with `as = "{known}"` to go on with that table, or give it another name',
+        )
+
+
 @contextmanager
 def told_where(project: Project, spec: PipelineSpec, *path: str | int) -> Iterator[None]:
     """Have what is raised in the block say where in the manifest it is about, unless it says so itself."""
@@ -172,6 +186,20 @@ def check_columns(pipeline: str, table: str, columns: Sequence[str]) -> None:
     hidden = [name for name in columns if name in taken]
     if hidden:
         raise HiddenColumn(pipeline, table, hidden[0])
+
+
+def check_name(catalog: Catalog, table: TableName) -> None:
+    """Raise TableNameTaken if a new table would be shown under the name of one that the store has.
+
+    The manifest tells this of tables that are both in it; one may have been there before.
+    """
+    from hakiri.store.known_tables import known_tables
+
+    if catalog.schemas.current(table) is not None:
+        return
+    for known in known_tables(catalog):
+        if known.casefold() == table.casefold():
+            raise TableNameTaken(table, known)
 
 
 def check_rules(project: Project, spec: PipelineSpec, number: int, columns: pa.Schema | None) -> None:

@@ -7,6 +7,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from hakiri.core.ids import TableName
+from hakiri.engine.paths import spark_path
 from hakiri.sources.bridge.schemas import spark_schema
 from hakiri.store.rows import HIDDEN_FIELDS, OP, POSITION, SEQ, Op
 
@@ -31,7 +32,7 @@ def stored_rows(spark: SparkSession, table: TableName, files: VisibleFiles) -> D
     frames = []
     for version, paths in sorted(files.files.items()):
         if paths:
-            written = spark.read.parquet(*map(str, paths))
+            written = spark.read.parquet(*(spark_path(str(path)) for path in paths))
             names = files.names_in(version)
             columns = [F.col(quoted(old)).alias(new) for new, old in names.items()]
             frames.append(written.select(*columns, *hidden).to(target))

@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 
 from hakiri.core.errors import ExitCode, HakiriError
 
+_PUT_BACK = "put the file back; without a key its chunk can be read again: `hakiri backfill rewind`"
+
 
 class StoreError(HakiriError):
     """Base of all that the store raises."""
@@ -93,11 +95,35 @@ class ViewNotMade(StoreError):
 
     code = "store.view_not_made"
 
-    def __init__(self, table: str, why: str) -> None:
+    def __init__(self, table: str, why: str, *, hint: str = _PUT_BACK) -> None:
         self.table, self.why = table, why
+        super().__init__(f"the view of table `{table}` cannot be made: {why}", hint=hint)
+
+
+class ViewTaken(ViewNotMade):
+    """A table would have the view of another one, which the store knew before."""
+
+    code = "store.view_taken"
+
+    def __init__(self, table: str, owner: str) -> None:
+        self.owner = owner
         super().__init__(
-            f"the view of table `{table}` cannot be made: {why}",
-            hint="put the file back; without a key its chunk can be read again: `hakiri backfill rewind`",
+            table,
+            f"it would take the place of that of `{owner}`, as views know no case",
+            hint=f'give `{table}` a name of its own with `as = "…"` in the manifest',
+        )
+
+
+class StoreNotWritable(StoreError):
+    """The store may be read but not written."""
+
+    code = "store.not_writable"
+
+    def __init__(self, root: str, why: str) -> None:
+        self.root, self.why = root, why
+        super().__init__(
+            f"the store in `{root}` cannot be written: {why}",
+            hint="run it where the store may be written, by a user who may; to ask it, reading is enough",
         )
 
 

@@ -6,6 +6,7 @@ renames; what is made of them stands below as functions.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -13,7 +14,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
+from hakiri.store.errors import StoreNotWritable
+
 _PIECE_BYTES = 1 << 20
+_NO_RIGHTS = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
 
 
 class Outlet(Protocol):
@@ -129,6 +133,17 @@ class _LocalOutlet:
 
     def close(self) -> None:
         self._file.close()
+
+
+@contextmanager
+def missing_rights_told(root: Path) -> Iterator[None]:
+    """Raise StoreNotWritable for what may not be written below the root of a store."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _NO_RIGHTS and Path(str(error.filename)).is_relative_to(root):
+            raise StoreNotWritable(str(root), os.strerror(error.errno).lower()) from error
+        raise
 
 
 def make_folders(files: Files, folder: Path, *, is_synced: bool = True) -> None:

@@ -24,8 +24,13 @@ class StoreLayout:
         if not self.root.is_absolute():
             raise ValueError(f"the root of a store is an absolute path, not `{self.root}`")
 
+    @property
+    def tables(self) -> Path:
+        """Where every table has a folder, from its first row on."""
+        return self.root / "tables"
+
     def table_folder(self, table: str) -> Path:
-        return self.root / "tables" / _checked(table)
+        return self.tables / _checked(table)
 
     def schema_file(self, table: str) -> Path:
         return self.table_folder(table) / "schema.json"

@@ -14,18 +14,20 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hakiri.core.ids import NodeId
+from hakiri.store.files import missing_rights_told
 
 _SUFFIX = ".lock"
 
 
 @contextmanager
 def known_node(folder: Path, node: NodeId) -> Iterator[None]:
-    """Be known in this folder as alive until the block ends."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Be known in this folder of a store as alive until the block ends. Raises StoreNotWritable."""
     path = folder / f"{node}{_SUFFIX}"
     # Locked before it has its name: nobody may find a file whose owner did not get to lock it yet.
     unnamed = folder / f".{node}"
-    descriptor = os.open(unnamed, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
+    with missing_rights_told(folder.parent):
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(unnamed, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         unnamed.rename(path)

@@ -7,7 +7,8 @@ whatever a crash left undone is seen there and done by whoever publishes next.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace as changed
 from pathlib import Path
 
@@ -17,13 +18,14 @@ from hakiri.core.canonical import canonical_json
 from hakiri.core.ids import SnapshotId, TableName
 from hakiri.store.config_file import StoreConfig, compaction_of, config_of, read_config, refuse_newer
 from hakiri.store.duck_file import ViewText, alter_duck_file, make_duck_file, views_not_made
-from hakiri.store.errors import ViewNotMade
-from hakiri.store.files import Files, LocalFiles, make_folders, replace
-from hakiri.store.known_tables import known_tables
+from hakiri.store.errors import ViewNotMade, ViewTaken
+from hakiri.store.files import Files, LocalFiles, make_folders, missing_rights_told, replace
+from hakiri.store.known_tables import LandedChunks, known_tables
 from hakiri.store.layout import StoreLayout
 from hakiri.store.schemas import keyed_text, schema_from
-from hakiri.store.state import LandedChunks, table_state
-from hakiri.store.views import TableState, header, quarantine_name, view_sql
+from hakiri.store.state import table_state
+from hakiri.store.view_owners import ViewOwners
+from hakiri.store.views import TableState, header
 
 
 class Publisher:
@@ -44,24 +46,23 @@ class Publisher:
 
         Costs little for a table that did not change. Two publishers, of whatever process, leave the newer
         state; a crash at any point leaves files that the next call mends.
-        Raises ViewNotMade, and StoreTooNew or UnreadableConfig for a store that is not to be written.
+        Raises ViewNotMade, and StoreNotWritable, StoreTooNew or UnreadableConfig for a store that cannot be
+        written, or is not to be.
         """
         due = [table for table in dict.fromkeys(tables) if self.is_due(table)]
         if not due:
             return
-        make_folders(self._files, self._layout.views)
         # States are read under the lock, so that nobody writes an older one after a newer.
-        with self._files.lock(self._layout.publish_lock):
+        with self._locked():
             self._write(self._states(table for table in due if self.is_due(table)))
 
     def publish_anew(self, tables: Iterable[TableName] | None = None) -> tuple[ViewNotMade, ...]:
         """Write all that is derived, whatever is there: of these tables, or of all; `duck.db` as a whole.
 
-        Views that cannot be made, since a file of theirs is damaged, are left as they are and returned.
-        Raises StoreTooNew.
+        Views that cannot be made, since a file of theirs is damaged, are left as they are and returned; one
+        that would take the place of another table's is removed. Raises StoreNotWritable, StoreTooNew.
         """
-        make_folders(self._files, self._layout.views)
-        with self._files.lock(self._layout.publish_lock):
+        with self._locked():
             refuse_newer(self._layout, self._files)
             every = known_tables(self._catalog)
             chosen = set(every if tables is None else tables)
@@ -74,15 +75,17 @@ class Publisher:
             config = config_of(self._layout, self._catalog, every)
             if config is not None:
                 self._put_config(config)
-            texts = [view_text(state) for state in states]
+            texts, taken = self._view_texts(states)
             broken = views_not_made(texts)
             whole = [text for text in texts if text.table not in broken]
+            for error in taken:
+                self._files.remove(self._layout.view_file(error.table))
             if not broken or not alter_duck_file(self._layout, self._files, whole):
                 make_duck_file(self._layout, self._files, whole)
             for text in whole:
                 if text.table in chosen:
                     replace(self._files, self._layout.view_file(text.table), text.sql.encode())
-        return tuple(broken.values())
+        return (*broken.values(), *taken)
 
     def is_due(self, table: TableName) -> bool:
         """Whether the view on the disk shows another state than the catalog has, or there is none."""
@@ -111,6 +114,13 @@ class Publisher:
         self._heads[schema.table] = (schema.version, revision, snapshot, text.encode())
         return text.encode()
 
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        with missing_rights_told(self._layout.root):
+            make_folders(self._files, self._layout.views)
+            with self._files.lock(self._layout.publish_lock):
+                yield
+
     def _states(self, tables: Iterable[TableName]) -> list[TableState]:
         states = (table_state(self._layout, self._catalog, table, self._chunks) for table in tables)
         return [state for state in states if state is not None]
@@ -121,14 +131,23 @@ class Publisher:
         self._write_config(states)
         for state in states:
             self._write_schema(TableName(state.table))
-        texts = [view_text(state) for state in states]
+        texts, taken = self._view_texts(states)
         if not alter_duck_file(self._layout, self._files, texts):
-            known = {text.table for text in texts}
+            known = {state.table for state in states}
             others = [table for table in self._published() if table not in known]
-            texts += [view_text(state) for state in self._states(others)]
+            texts += self._view_texts(self._states(others))[0]
             make_duck_file(self._layout, self._files, texts)
         for text in texts:
             replace(self._files, self._layout.view_file(text.table), text.sql.encode())
+        if taken:
+            raise taken[0]
+
+    def _view_texts(self, states: list[TableState]) -> tuple[list[ViewText], list[ViewTaken]]:
+        """What makes the views of these tables, and which of them can have none."""
+        owners = ViewOwners(self._layout, self._catalog, self._files)
+        taken = {state.table: owners.taken_by(state.table) for state in states}
+        texts = [owners.view_text(state) for state in states if taken[state.table] is None]
+        return texts, [ViewTaken(table, owner) for table, owner in taken.items() if owner is not None]
 
     def _published(self) -> list[TableName]:
         names = self._files.names(self._layout.views)
@@ -176,12 +195,6 @@ def schema_files(layout: StoreLayout, catalog: Catalog, table: TableName) -> dic
         layout.schema_history(table): history.encode(),
         layout.schema_file(table): f"{schema}\n".encode(),
     }
-
-
-def view_text(state: TableState) -> ViewText:
-    """What makes the views of a table that is in this state."""
-    dropped = () if state.quarantine else (quarantine_name(state.table),)
-    return ViewText(table=state.table, sql=view_sql(state), dropped=dropped)
 
 
 def _step(change: SchemaChange) -> dict[str, object]:

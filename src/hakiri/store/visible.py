@@ -151,7 +151,7 @@ def replaced(landed: Iterable[Landed], withdrawn: Iterable[Landed] = ()) -> tupl
     """Those that no reader of a table without a key will ever see again, whatever lands."""
     every = list(landed)
     stands, ever = _stands(every, withdrawn)
-    kept = {place for stand in stands.values() for place in stand.members | stand.seen}
+    kept = {place for stand in {*stands.values()} for place in stand.members | stand.seen}
     lost = ever - kept
     gone = [one for one in every if one.pass_number is None and one.place in lost]
     for of_stream in _passes(every).values():
@@ -165,7 +165,7 @@ def replaced(landed: Iterable[Landed], withdrawn: Iterable[Landed] = ()) -> tupl
 def _in_force(every: list[Landed], withdrawn: Iterable[Landed]) -> list[Landed]:
     """Those outside of passes that nothing has replaced, and that wait for no others to replace anything."""
     stands, _ = _stands(every, withdrawn)
-    seen = {place for stand in stands.values() for place in stand.seen}
+    seen = {place for stand in {*stands.values()} for place in stand.seen}
     return [one for one in every if one.pass_number is None and one.place in seen]
 
 

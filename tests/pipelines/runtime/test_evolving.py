@@ -11,6 +11,7 @@ from hakiri.core.ids import PipelineId, TableName
 from hakiri.pipelines.events import SchemaChanged
 from hakiri.pipelines.evolution import SchemaIncompatible
 from hakiri.pipelines.needs import Need
+from hakiri.pipelines.soundness import TableNameTaken
 
 pytestmark = pytest.mark.spark
 LATER = "2025-06-01T00:00:00+00:00"
@@ -48,6 +49,23 @@ def test_columns_come_and_go_and_every_row_keeps_what_it_had(lab: Lab, source: C
         log = catalog.schemas.log(TableName("counted_items"))
         assert [change.change_kind for change in log] == ["create", "add_column", "drop_column"]
         assert {change.decided_by for change in log} == {"auto"}
+
+
+def test_a_table_that_differs_in_case_alone_from_one_of_the_store_is_refused_before_it_is_read(
+    lab: Lab, source: CountedSource
+) -> None:
+    source.put(moments(3))
+    lab.write(manifest("monotonic"))
+    lab.applied()
+    source.forget_reads()
+    lab.write(manifest("monotonic", table='{ name = "items", as = "Counted_Items" }'))
+
+    with pytest.raises(TableNameTaken):
+        lab.ran()
+
+    assert source.reads() == []
+    assert [path.name for path in lab.layout.tables.iterdir()] == ["counted_items"]
+    assert lab.query("SELECT count(*) FROM counted_items") == [(3,)]
 
 
 @pytest.mark.spec("HP-065")

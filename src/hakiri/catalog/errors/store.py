@@ -119,6 +119,33 @@ class CatalogReadOnly(CatalogError):
         )
 
 
+class CatalogNotFolded(CatalogError):
+    """A catalog has commits that nobody can read where nothing may be written."""
+
+    code = "catalog.not_folded"
+
+    def __init__(self, location: str, journal: str) -> None:
+        self.location, self.journal = location, journal
+        super().__init__(
+            f"the catalog `{location}` cannot be read where nothing may be written: "
+            f"`{journal}` has commits that are not in the file yet",
+            hint="run `hakiri catalog check` once where the store may be written, or copy it to such a place",
+        )
+
+
+class CatalogChanged(CatalogError):
+    """Somebody wrote the catalog while it was read where nobody can be kept from it."""
+
+    code = "catalog.changed"
+    retryable = True
+
+    def __init__(self, location: str) -> None:
+        self.location = location
+        super().__init__(
+            f"the catalog `{location}` was written while it was read", hint="run the command again"
+        )
+
+
 class CatalogDamaged(CatalogError):
     """What is there is not a catalog, or not whole."""
 

@@ -14,7 +14,13 @@ from hakiri.catalog.errors import BackendTooOld, CatalogClosed, CatalogDamaged, 
 from hakiri.catalog.sql.database import Result, Row, Transaction, storable
 from hakiri.catalog.sql.statements import statements_for
 from hakiri.catalog.sqlite.gate import WriteGate
-from hakiri.catalog.sqlite.looking import connected, connected_to_look
+from hakiri.catalog.sqlite.looking import (
+    connected,
+    connected_to_look,
+    is_current,
+    is_read_only,
+    read_as_one,
+)
 from hakiri.catalog.sqlite.words import as_text, in_our_words, is_locked
 from hakiri.core.backoff import Backoff
 
@@ -128,7 +134,9 @@ class SqliteDatabase:
         while True:
             try:
                 self._check_open()
-                connection = self._writer = self._writer or self._connect(timeout_seconds=0)
+                connection = self._writer = self._writer or self._taken_up(
+                    connected(self.path, timeout_seconds=0)
+                )
                 connection.execute("BEGIN IMMEDIATE")
             except sqlite3.OperationalError as error:
                 wait = next(waits, None)
@@ -142,12 +150,10 @@ class SqliteDatabase:
     def _reader(self) -> Iterator[sqlite3.Connection]:
         self._check_process()
         with in_our_words(self.path):
-            with self._pooling:
-                self._check_open()
-                connection = self._idle.pop() if self._idle else None
-            connection = connection or self._connect(timeout_seconds=READER_SECONDS)
+            connection = self._idle_one() or self._connect_to_read()
             try:
-                yield connection
+                with read_as_one(connection):
+                    yield connection
             finally:
                 with self._pooling:
                     if self._is_closed:
@@ -155,9 +161,23 @@ class SqliteDatabase:
                     else:
                         self._idle.append(connection)
 
-    def _connect(self, *, timeout_seconds: float) -> sqlite3.Connection:
-        connect = connected_to_look if self._is_look else connected
-        connection = connect(self.path, timeout_seconds=timeout_seconds)
+    def _idle_one(self) -> sqlite3.Connection | None:
+        with self._pooling:
+            self._check_open()
+            while self._idle:
+                connection = self._idle.pop()
+                if is_current(connection):
+                    return connection
+                connection.close()
+        return None
+
+    def _connect_to_read(self) -> sqlite3.Connection:
+        # Whoever may not write can only look, whatever they have come for.
+        is_look = self._is_look or is_read_only(self.path)
+        connect = connected_to_look if is_look else connected
+        return self._taken_up(connect(self.path, timeout_seconds=READER_SECONDS))
+
+    def _taken_up(self, connection: sqlite3.Connection) -> sqlite3.Connection:
         connection.row_factory = sqlite3.Row
         self._file = self._file or self._identity()
         # In WAL mode the default syncs at checkpoints only, and a commit could be lost with the power.

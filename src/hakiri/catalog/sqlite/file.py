@@ -11,7 +11,7 @@ from pathlib import Path
 from hakiri.catalog.errors import CatalogForeign, CatalogUnreachable
 from hakiri.catalog.sql.migrations import Migration, missing_after
 from hakiri.catalog.sqlite.database import SqliteDatabase
-from hakiri.catalog.sqlite.looking import connected_to_look
+from hakiri.catalog.sqlite.looking import connected_to_look, read_as_one
 from hakiri.catalog.sqlite.words import as_text, in_our_words
 
 _LOCK_SECONDS = 60.0
@@ -33,8 +33,8 @@ class SqliteFile:
             return 0
         if self.path.is_dir():
             raise CatalogUnreachable(self.location, "a folder is in its place")
-        with in_our_words(self.path), closing(connected_to_look(self.path)) as connection:
-            return _version(connection, self.location)
+        with in_our_words(self.path), closing(connected_to_look(self.path)) as look, read_as_one(look):
+            return _version(look, self.location)
 
     def apply(self, migrations: tuple[Migration, ...], now: datetime) -> tuple[int, ...]:
         try:

@@ -18,9 +18,11 @@ from hakiri.catalog.errors import (
     CatalogUnreachable,
 )
 from hakiri.catalog.sqlite.holder import is_stopped, writing_process
+from hakiri.catalog.sqlite.looking import is_read_only
 
 _PRIMARY_CODE = 0xFF  # extended result codes have the general one in the lowest byte
 _LOCKED = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+_NOT_WRITABLE = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH})
 
 
 @contextmanager
@@ -50,7 +52,7 @@ def _translated(error: sqlite3.Error, path: Path) -> CatalogError:
         return CatalogBusy(location, holder, is_stopped=holder is not None and is_stopped(holder))
     if code == sqlite3.SQLITE_FULL:
         return CatalogFull(location)
-    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH):
+    if code in _NOT_WRITABLE or (code == sqlite3.SQLITE_CANTOPEN and is_read_only(path)):
         return CatalogReadOnly(location)
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or _misses_a_table(error):
         return CatalogDamaged(location, str(error))

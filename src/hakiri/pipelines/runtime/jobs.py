@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from hakiri.catalog.contract.chunks import ChunkAttempt
+from hakiri.engine.paths import spark_path
 from hakiri.pipelines.chunks.pieces import Piece
 from hakiri.pipelines.errors import CountsDisagree
 from hakiri.pipelines.expectations import Expectations, repeated_rows, repeats_in
@@ -161,7 +162,7 @@ class TableJob:
         if expectations is None or not expectations.uniques or not gathered.files:
             return gathered
         folder = gathered.assignment.folder
-        rows = self.spark.read.parquet(*(str(folder / file.name) for file in gathered.files))
+        rows = self.spark.read.parquet(*(spark_path(str(folder / file.name)) for file in gathered.files))
         written = _connect(rows)
         key = self.shape.primary_key
         repeats = repeats_in(written, expectations.uniques, primary_key=key)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
 
+from hakiri.engine.paths import spark_path
 from hakiri.pipelines.chunks.bounds import axis_of
 from hakiri.pipelines.chunks.pieces import Piece
 from hakiri.pipelines.runtime.ground import Ground
@@ -103,7 +104,7 @@ def _set_aside(job: TableJob, work: TableWork, assignment: Assignment, seen: Vis
     from pyspark.sql import functions as F
     from pyspark.sql import types as T
 
-    rows = job.spark.read.parquet(*map(str, seen.quarantine))
+    rows = job.spark.read.parquet(*(spark_path(str(path)) for path in seen.quarantine))
     texts = F.from_json(ROW, T.MapType(T.StringType(), T.StringType()))
     schema = pa.schema([work.target.schema.field(name) for name in work.primary_key])
     keys = [

@@ -26,6 +26,7 @@ from hakiri.pipelines.runtime.ground import Ground
 from hakiri.pipelines.runtime.jobs import TableJob
 from hakiri.pipelines.soundness import (
     check_columns,
+    check_name,
     check_reading,
     check_rules,
     check_same_cursor,
@@ -152,6 +153,7 @@ def _decided_work(
 ) -> TableWork:
     """The table with what becomes of its schema, if it can be read as it is declared."""
     store = TableName(spec.store_name(table))
+    check_name(ground.catalog, store)
     stored = ground.catalog.schemas.current(store)
     if found.is_open and stored is not None and not plans:
         # Columns that this sample did not show are still there, and rows may well have them.

@@ -21,10 +21,11 @@ from hakiri.store.errors import StoreError, UnreadableConfig
 from hakiri.store.files import Files
 from hakiri.store.known_tables import known_tables
 from hakiri.store.layout import StoreLayout
-from hakiri.store.publishing import schema_files, view_text
+from hakiri.store.publishing import schema_files
 from hakiri.store.query.moving import is_at
 from hakiri.store.state import table_state
 from hakiri.store.view_heads import HEAD_LINES, revisions_shown, root_shown
+from hakiri.store.view_owners import ViewOwners
 from hakiri.store.views import TableState
 
 _PAUSE_SECONDS = 0.05
@@ -53,7 +54,8 @@ class Derived:
 
     def look(self, tables: Iterable[TableName]) -> list[Finding]:
         """What is out of step, and stays so: of these tables, and of what is there for all of them."""
-        looks = {table: self._table(table) for table in tables}
+        owners = ViewOwners(self.layout, self.catalog, self.files)
+        looks = {table: self._table(table, owners) for table in tables}
         first = {table: look.shown for table, look in looks.items()}
         config, is_behind = self._config()
         suspects = {table for table, look in looks.items() if look.findings}
@@ -63,20 +65,20 @@ class Derived:
             threading.Event().wait(_PAUSE_SECONDS)
             config, is_behind = self._config()
             for table in sorted(suspects):
-                before, looks[table] = looks[table], self._table(table)
+                before, looks[table] = looks[table], self._table(table, owners)
                 is_sure = not looks[table].is_behind and looks[table].findings == before.findings
                 if is_sure or not looks[table].findings or looks[table].shown != first[table]:
                     suspects.discard(table)
         # What somebody wrote meanwhile is in the hands of a writer.
         still = {table: look for table, look in looks.items() if look.shown == first[table]}
         found = [finding for look in still.values() for finding in look.findings]
-        return [*found, *([config] if config else ()), *self._duck(still)]
+        return [*found, *([config] if config else ()), *self._duck(still, owners)]
 
-    def _table(self, table: TableName) -> _Look:
+    def _table(self, table: TableName, owners: ViewOwners) -> _Look:
         shown = self.files.read(self.layout.view_file(table))
         try:
             state = table_state(self.layout, self.catalog, table)
-            wanted = None if state is None else view_text(state).sql.encode()
+            wanted = None if state is None else owners.view_text(state).sql.encode()
         except StoreError as error:
             broken = self._finding(Kind.VIEW_BEHIND, table, f"it cannot be made: {error}")
             return _Look(findings=(broken,), shown=shown, is_behind=False)
@@ -117,23 +119,27 @@ class Derived:
         finding = Finding(kind=Kind.CONFIG_DIFFERS, path=path, found=found, advice=REGENERATE)
         return finding, is_behind
 
-    def _duck(self, tables: Iterable[TableName]) -> list[Finding]:
+    def _duck(self, tables: Iterable[TableName], owners: ViewOwners) -> list[Finding]:
         chosen = frozenset(tables)
-        if not chosen or self._duck_differs(chosen) is None:
+        if not chosen or self._duck_differs(chosen, owners) is None:
             return []
         with ExitStack() as stack:
             with suppress(OSError):  # of a store that cannot be written nobody writes views
                 stack.enter_context(self.files.lock(self.layout.publish_lock))
-            found = self._duck_differs(chosen)
+            found = self._duck_differs(chosen, owners)
         return [] if found is None else [found]
 
-    def _duck_differs(self, tables: frozenset[TableName]) -> Finding | None:
+    def _duck_differs(self, tables: frozenset[TableName], owners: ViewOwners) -> Finding | None:
         data = self.files.read(self.layout.duck_db)
         if data is None:
             return self._duck_finding("it is not there")
-        states = (table_state(self.layout, self.catalog, table) for table in sorted(tables))
+        states = (
+            table_state(self.layout, self.catalog, table)
+            for table in sorted(tables)
+            if owners.taken_by(table) is None
+        )
         texts = [
-            view_text(state)
+            owners.view_text(state)
             for state in states
             if state is not None and self._is_published(state)  # others are told by their views
         ]

@@ -47,7 +47,7 @@ class Known:
 
 def files_seen(layout: StoreLayout) -> dict[str, Seen]:
     """All files below `tables/` and `views/`, by their paths below the root."""
-    return dict(_walk(layout, layout.root / "tables")) | dict(_walk(layout, layout.views))
+    return dict(_walk(layout, layout.tables)) | dict(_walk(layout, layout.views))
 
 
 def attempts_under_way(catalog: Catalog) -> frozenset[str]:

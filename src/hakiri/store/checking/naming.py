@@ -23,13 +23,13 @@ from hakiri.store.checking.sidecars import sidecars_of
 from hakiri.store.checking.wanted import Role, Wanted, WantedFile, WantedText
 from hakiri.store.errors import UnreadableManifest
 from hakiri.store.files import Files
+from hakiri.store.known_tables import contents
 from hakiri.store.layout import StoreLayout
 from hakiri.store.manifests import FILE_NAME, AttemptManifest, WrittenFile
 from hakiri.store.origins import origins_of
 from hakiri.store.rows import HIDDEN, QUARANTINE_FIELDS
 from hakiri.store.schemas import schema_from
 from hakiri.store.snapshots import Place, SnapshotFile, SnapshotManifest
-from hakiri.store.state import contents
 from hakiri.store.visible import Landed, LandedFile, landed_from
 
 _PAGE = 1000

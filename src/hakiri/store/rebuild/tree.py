@@ -67,7 +67,7 @@ def read_tree(layout: StoreLayout, files: Files) -> Tree:
     """Everything there is below the root. Nothing is changed, and nothing wrong is raised."""
     problems: list[Problem] = []
     tables = []
-    for name in files.names(layout.root / "tables"):
+    for name in files.names(layout.tables):
         try:
             folder = layout.table_folder(name)
         except UnsafeName:
