@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import threading
@@ -202,6 +203,16 @@ def _folded(spark: Any, files: list[Path], root: Path) -> float:
     ]
     target = root / "snapshot"
     shutil.rmtree(target, ignore_errors=True)
+    inputs = tuple(
+        InputFile(
+            path=str(file),
+            schema_version=1,
+            rows=pq.read_metadata(file).num_rows,
+            bytes=file.stat().st_size,
+            sha256=hashlib.sha256(file.read_bytes()).hexdigest(),
+        )
+        for file in files
+    )
     began = perf_counter()
     Fold(
         recipe=Recipe(
@@ -209,17 +220,9 @@ def _folded(spark: Any, files: list[Path], root: Path) -> float:
             schemas={1: schema_text(pa.schema(own))},
             primary_key=("id",),
             cluster_by=CLUSTER_BY,
+            label="",
         ),
-        inputs=tuple(
-            InputFile(
-                path=str(file),
-                schema_version=1,
-                rows=pq.read_metadata(file).num_rows,
-                bytes=file.stat().st_size,
-                sha256="",  # nothing is looked for that may be damaged
-            )
-            for file in files
-        ),
+        inputs=inputs,
         target=target / "data",
         exchange=target / "exchange",
         run=SparkTasks(lambda: spark),

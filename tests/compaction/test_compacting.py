@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -12,8 +14,12 @@ from tests.compaction.bench import SCHEMA, Bench
 from tests.store.workshop import ORDERS, PIPELINE, T0
 
 from hakiri.catalog.contract.lineage import EdgeKind
-from hakiri.compaction.errors import ColumnsNotSortable, ValuesWouldBeLost
-from hakiri.compaction.recipes import TableLayout
+from hakiri.compaction.errors import ColumnsDisagree, ColumnsNotSortable, ValuesWouldBeLost
+from hakiri.compaction.partitions import ByValue
+from hakiri.compaction.recipes import TableLayout, recipe_of
+from hakiri.compaction.row_files import batches, written
+from hakiri.compaction.selecting import input_files
+from hakiri.store.rows import HIDDEN_FIELDS
 from hakiri.store.snapshots import SnapshotManifest
 
 
@@ -304,3 +310,50 @@ def test_empty_tables_and_unknown_ones_need_nothing(bench: Bench) -> None:
     bench.land([], SCHEMA, "id")
     bench.compact()
     assert bench.rows() == []
+
+
+@pytest.mark.parametrize("name", ["_partition", "_PARTITION", "__partition", "_label"])
+@pytest.mark.parametrize(
+    "laid_out", [TableLayout(), TableLayout(partitioning=ByValue("id"))], ids=["whole", "partitioned"]
+)
+def test_a_column_may_be_called_as_a_compaction_calls_its_own(
+    bench: Bench, name: str, laid_out: TableLayout
+) -> None:
+    schema = pa.schema([("id", pa.int64()), (name, pa.int64()), ("_partition_by", pa.int64())])
+    for turn in range(2):  # the second is a merge, where there are partitions
+        rows = [{"id": number, name: number + turn, "_partition_by": 0} for number in (turn, 7)]
+        bench.land(rows, schema, "id")
+        before = bench.rows()
+
+        manifest = bench.compacted(laid_out)
+
+        assert bench.rows() == before
+        for file in files_of(bench, manifest):
+            assert file.column_names == [*schema.names, *(each.name for each in HIDDEN_FIELDS)]
+
+
+def test_rows_are_partitioned_by_a_column_that_is_called_as_a_compaction_calls_its_own(bench: Bench) -> None:
+    schema = pa.schema([("id", pa.int64()), ("_partition", pa.string())])
+    bench.land([{"id": 1, "_partition": "b"}, {"id": 2, "_partition": "a"}], schema, "id")
+    before = bench.rows()
+
+    manifest = bench.compacted(TableLayout(cluster_by=("_partition",), partitioning=ByValue("_partition")))
+
+    assert [file.partition for file in manifest.files] == ["a", "b"]
+    assert bench.rows() == before
+
+
+def test_a_file_that_was_written_without_a_column_of_the_table_is_refused(
+    bench: Bench, tmp_path: Path
+) -> None:
+    bench.land(people(1), SCHEMA, "id")
+    chosen = bench.compactor().choose(ORDERS)
+    assert chosen is not None
+    recipe = recipe_of(chosen.schema, bench.workshop.catalog.schemas.log(ORDERS), TableLayout())
+    whole = recipe.conformer()
+    inputs = input_files(chosen.selection, bench.workshop.layout)
+    rows = pa.Table.from_batches([rows for _, rows in batches(inputs, whole)])
+    fewer = whole.only({*whole.schema.names} - {"name"}).schema
+
+    with pytest.raises(ColumnsDisagree, match="a file was written without `name`"):
+        list(written(rows, np.arange(1), recipe, schema=fewer, folder=tmp_path, parts=[0]))

@@ -108,6 +108,54 @@ def test_a_damaged_snapshot_is_folded_once_more_from_its_runs(
     assert bench.rows() == before
 
 
+@pytest.mark.spec("HC-044")
+@DAMAGES
+@pytest.mark.parametrize("size", [1 << 30, 500], ids=["at once", "in ranges"])
+@pytest.mark.parametrize(
+    ("laid_out", "key"),
+    [(LAID_OUT, ("id",)), (LAID_OUT, ()), (BY_NAME, ("id",))],
+    ids=["key", "no key", "key and partitions"],
+)
+def test_no_compaction_takes_a_damaged_file_for_what_was_written(
+    bench: Bench, key: tuple[str, ...], damage: Callable[[Path], None], laid_out: TableLayout, size: int
+) -> None:
+    bench.land(people(1, 2, 3), SCHEMA, *key)
+    bench.land(people(2, name="new "), SCHEMA, *key)
+    snapshot = bench.compacted(laid_out)
+    bench.land(people(2, 4, name="newest "), SCHEMA, *key)
+    before = bench.rows()
+    number = next(place for place, file in enumerate(snapshot.files) if file.partition in (None, "new 2"))
+    file = files_of(bench, snapshot)[number]
+    damage(file)
+
+    done = bench.compact(laid_out, bytes_a_range=size)
+
+    assert done is not None
+    assert done.mended == (bench.workshop.layout.relative(file),)
+    assert bench.rows() == before
+    insist_on_whole(bench)
+
+
+@KEYS
+@DAMAGES
+def test_a_run_that_was_damaged_before_it_was_folded_is_told_and_not_folded(
+    bench: Bench, key: tuple[str, ...], damage: Callable[[Path], None]
+) -> None:
+    bench.land(people(1), SCHEMA, *key)
+    first = bench.compacted(LAID_OUT)
+    bench.land(people(2), SCHEMA, *key)
+    (file,) = run_files(bench, 2)
+    damage(file)
+
+    with pytest.raises(FilesDamaged) as raised:
+        bench.compact(LAID_OUT)
+
+    assert raised.value.damaged == (bench.workshop.layout.relative(file),)
+    assert raised.value.lost == {PIPELINE: [ChunkId(2)]}
+    assert bench.workshop.catalog.snapshots.current_id(ORDERS) == first.snapshot
+    assert not [*bench.workshop.layout.data_folder(ORDERS).glob("*.staging")]
+
+
 @KEYS
 def test_runs_that_are_gone_are_had_from_the_snapshot_before(bench: Bench, key: tuple[str, ...]) -> None:
     bench.land(people(1, 2), SCHEMA, *key)

@@ -20,10 +20,10 @@ from hakiri.compaction.recipes import TableLayout
 from hakiri.compaction.steps import Step
 from hakiri.store.errors import PastGone
 from hakiri.store.files import LocalFiles
+from hakiri.store.known_tables import known_table
 from hakiri.store.layout import StoreLayout
 from hakiri.store.past import state_at, withdrawn
 from hakiri.store.rebuild.errors import TreeBroken
-from hakiri.store.state import known_table
 from hakiri.store.views import view_sql
 
 KEPT = timedelta(days=1)

@@ -16,9 +16,9 @@ from hakiri.compaction.recipes import TableLayout
 from hakiri.compaction.restoring import Restorer
 from hakiri.core.ids import NodeId, PipelineId, RunId, TableName
 from hakiri.pipelines.operations.changing import Operator
+from hakiri.store.known_tables import known_table
 from hakiri.store.past import withdrawn
 from hakiri.store.publishing import Publisher
-from hakiri.store.state import known_table
 
 pytestmark = pytest.mark.spark
 

@@ -22,8 +22,8 @@ from hakiri.compaction.steps import Step
 from hakiri.core.ids import ChunkId, RunId
 from hakiri.store.errors import NotThere, PastGone
 from hakiri.store.files import LocalFiles
+from hakiri.store.known_tables import known_table
 from hakiri.store.past import withdrawn
-from hakiri.store.state import known_table
 
 KEPT = timedelta(days=1)
 LAID_OUT = TableLayout(retain=KEPT)

@@ -9,6 +9,7 @@ from tests.compaction.bench import SCHEMA, Bench
 from tests.store.workshop import ORDERS, T0
 from tests.support.tracing import Told, counting_entropy
 
+from hakiri.compaction.exchange import Piece
 from hakiri.compaction.fold_tasks import SampleTask, ScatterTask, SettleTask, WriteTask
 from hakiri.compaction.merge_tasks import MergeTask, RecentTask
 from hakiri.compaction.recipes import TableLayout
@@ -96,8 +97,11 @@ def test_a_compaction_that_failed_says_so_in_its_span(bench: Bench, tmp_path: Pa
     assert span.attributes["error.type"] == "OSError"
 
 
+PIECE = Piece(path="a", range=0)
+
+
 def recipe(*cluster_by: str) -> Recipe:
-    return Recipe(table="orders", schemas={}, primary_key=("id",), cluster_by=cluster_by)
+    return Recipe(table="orders", schemas={}, primary_key=("id",), cluster_by=cluster_by, label="label")
 
 
 FILE = InputFile(path="a", schema_version=1, rows=1, bytes=1, sha256="")
@@ -110,8 +114,8 @@ FILE = InputFile(path="a", schema_version=1, rows=1, bytes=1, sha256="")
         (ScatterTask(recipe=recipe("name"), inputs=(), bounds=b"x", folder=""), 0, 1 / 3),
         (ScatterTask(recipe=recipe("id"), inputs=(), bounds=b"x", folder=""), 0, 1 / 2),
         (SettleTask(recipe=recipe("name"), pieces=(), bounds=b"", folder=""), 1 / 3, 2 / 3),
-        (WriteTask(recipe=recipe("name"), folder="", part=0, pieces=("a",), is_settled=True), 2 / 3, 1),
-        (WriteTask(recipe=recipe("id"), folder="", part=0, pieces=("a",)), 1 / 2, 1),
+        (WriteTask(recipe=recipe("name"), folder="", part=0, pieces=(PIECE,), is_settled=True), 2 / 3, 1),
+        (WriteTask(recipe=recipe("id"), folder="", part=0, pieces=(PIECE,)), 1 / 2, 1),
         (WriteTask(recipe=recipe("id"), folder="", part=0, inputs=(FILE,)), 0, 1),
         (ScatterTask(recipe=recipe("id"), inputs=(), folder=""), 0, 2 / 10),
         (RecentTask(recipe=recipe("id"), pieces=(), base=(), folder=""), 2 / 10, 3 / 10),

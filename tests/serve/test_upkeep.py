@@ -72,6 +72,31 @@ def test_a_table_is_compacted_after_so_many_runs_and_what_it_replaced_goes_in_ti
         assert serving.heard.failures == []
 
 
+@pytest.mark.spec("HC-042")
+def test_what_views_read_that_a_crash_left_behind_is_kept_once_more_for_the_whole_time(
+    lab: Lab, source: CountedSource
+) -> None:
+    source.put(moments(20))
+    lab.write(compacting('trigger_run_count = 2, retain_runs = "2h"'))
+
+    with served(lab) as serving:
+        serving.look()
+        view = lab.layout.view_file(ITEMS)
+        before = view.read_text()
+        ticked(serving, source, 1)
+        files = [path for path in lab.layout.data_folder(ITEMS).rglob("*.parquet") if "runs" in path.parts]
+        assert len(serving.heard.compactions) == 1
+        view.write_text(before)  # as if nobody had come to writing it
+        kept = []
+        for after in (2 * HOUR, HOUR, HOUR):
+            serving.look(after=after)
+            kept.append([path.exists() for path in files])
+
+        assert kept == [[True, True], [True, True], [False, False]]
+        assert serving.heard.collections == [0, 2]
+        assert lab.query(ROWS) == source.rows()
+
+
 @pytest.mark.spec("HC-047")
 @pytest.mark.spec("HC-054")
 def test_a_table_is_compacted_when_the_last_time_is_long_ago(lab: Lab, source: CountedSource) -> None:

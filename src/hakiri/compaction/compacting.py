@@ -12,7 +12,7 @@ from hakiri.catalog.contract.lineage import Edge, EdgeKind
 from hakiri.catalog.contract.schemas import TableSchema
 from hakiri.catalog.contract.snapshots import DoomedFile, Sidecar, Snapshot
 from hakiri.catalog.errors import CatalogError, SnapshotStale
-from hakiri.compaction.errors import TableMoved
+from hakiri.compaction.errors import FileDamaged, FilesDamaged, TableMoved
 from hakiri.compaction.folding import BYTES_A_RANGE, Fold
 from hakiri.compaction.mending import Mended, Mender
 from hakiri.compaction.recipes import TableLayout, is_laid_out, recipe_of
@@ -24,11 +24,11 @@ from hakiri.core.clock import Clock
 from hakiri.core.errors import HakiriError
 from hakiri.core.ids import IndexId, NodeId, RunId, SnapshotId, TableName
 from hakiri.store.files import Files, LocalFiles
+from hakiri.store.known_tables import LandedChunks, contents
 from hakiri.store.layout import StoreLayout, snapshot_name
 from hakiri.store.schemas import fingerprint, schema_from
 from hakiri.store.sidecars import SidecarManifest
 from hakiri.store.snapshots import SnapshotFile, SnapshotManifest, Withdrawal
-from hakiri.store.state import LandedChunks, contents
 
 _TRIES = 5
 
@@ -95,12 +95,13 @@ class Compactor:
 
     def choose(self, table: TableName, *, is_full: bool = False) -> Chosen | None:
         """What there is to fold; None if there is nothing, or no such table."""
+        # In this order: what is below the frontier has landed by the time that we look at what landed, and a
+        # schema that is newer than what landed reads that, an older one would not.
+        frontier = self.catalog.snapshots.frontier(table)
+        _, landed, base = LandedChunks(self.catalog).read(table)
         schema = self.catalog.schemas.current(table)
         if schema is None:
             return None
-        # In this order: what is below the frontier has landed by the time that we look at what landed.
-        frontier = self.catalog.snapshots.frontier(table)
-        _, landed, base = LandedChunks(self.catalog).read(table)
         has_key = bool(schema.primary_key)
         found = contents(landed, base, has_key=has_key)
         selection = select(found, frontier, has_key=has_key)
@@ -111,11 +112,18 @@ class Compactor:
         return Chosen(schema=schema, selection=selection, waiting=waiting, is_full=is_full)
 
     def make(self, chosen: Chosen, run: RunId, laid_out: TableLayout) -> Compacted:
-        """Fold what was chosen.
+        """Fold what was chosen, of whole files only: of what its inputs were made of, if these are damaged.
 
-        What is written anew in full is made of whole files only: of what its inputs were made of, if these
-        are damaged. Raises as `compact` does, and FilesDamaged.
+        Raises as `compact` does, and FilesDamaged.
         """
+        try:
+            return self._made(chosen, run, laid_out)
+        except FileDamaged:
+            if chosen.is_full:
+                raise
+            return self._made(replace(chosen, is_full=True), run, laid_out)
+
+    def _made(self, chosen: Chosen, run: RunId, laid_out: TableLayout) -> Compacted:
         schema, selection = chosen.schema, chosen.selection
         table, began = schema.table, self.clock.now()
         snapshot = SnapshotId(f"{began:%Y-%m-%dT%H-%M-%SZ}-{self.node}-{run[-8:]}")
@@ -131,10 +139,13 @@ class Compactor:
         recipe = recipe_of(schema, self.catalog.schemas.log(table), laid_out)
         try:
             mended = self._mended(chosen, laid_out)
-            inputs = input_files(mended.selection, self.layout)
+            inputs = [
+                replace(file, is_checked=chosen.is_full)
+                for file in input_files(mended.selection, self.layout)
+            ]
             folded = Fold(
                 recipe=recipe,
-                inputs=inputs,
+                inputs=tuple(inputs),
                 target=staging.folder,
                 exchange=staging.exchange,
                 run=self.run_tasks,
@@ -159,8 +170,10 @@ class Compactor:
             staging.clean(indexes)
             if self._is_unknown(snapshot):
                 staging.remove(indexes)
-            is_foreign = isinstance(error, Exception) and not isinstance(error, HakiriError)
-            if (is_foreign and self._is_given_up(run)) or (
+            is_of_files = isinstance(error, Exception) and (
+                not isinstance(error, HakiriError) or isinstance(error, FileDamaged | FilesDamaged)
+            )
+            if (is_of_files and self._is_given_up(run)) or (
                 isinstance(error, Exception) and self._is_moved(table, selection)
             ):
                 raise TableMoved(table) from error  # its files may be gone by now

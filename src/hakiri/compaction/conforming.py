@@ -72,7 +72,7 @@ def _renamed(column: pa.Array, old: Node, new: Node) -> pa.Array:
     """The same values with today's names of the fields inside them."""
     if pa.types.is_duration(old.kind) and pa.types.is_integer(column.type):
         column = column.cast(old.kind)  # Parquet has no durations: a file has the microseconds
-    if not old.children or not _is_other_inside(old, new):
+    if not _is_other_inside(old, new):
         return column
     known = {child.identity: child for child in new.children}
     if pa.types.is_struct(column.type):
@@ -90,7 +90,12 @@ def _renamed(column: pa.Array, old: Node, new: Node) -> pa.Array:
 
 
 def _is_other_inside(old: Node, new: Node) -> bool:
-    """Whether a field inside is called otherwise now, or is not there any more."""
+    """Whether a field inside is called otherwise now, or is not there any more.
+
+    What is nested in another way now, or not at all, is another value, whose parts keep their names.
+    """
+    if old.kind.id != new.kind.id:
+        return False
     known = {child.identity: child for child in new.children}
     is_struct = pa.types.is_struct(old.kind)
     return any(

@@ -45,6 +45,25 @@ class RowsDisagree(CompactionError):
         )
 
 
+class ColumnsDisagree(CompactionError):
+    """A file that was written for a snapshot lacks a column of the table, or has another one."""
+
+    code = "compaction.columns_disagree"
+
+    def __init__(self, table: str, missing: Sequence[str], unknown: Sequence[str]) -> None:
+        self.table, self.missing, self.unknown = table, tuple(missing), tuple(unknown)
+        found = [
+            f"{words} {_some(f'`{name}`' for name in names)}"
+            for words, names in (("without", missing), ("with", unknown))
+            if names
+        ]
+        what = " and ".join(found) or "with its columns in another order"
+        super().__init__(
+            f"table `{table}` was not compacted: a file was written {what}",
+            hint="nothing is lost; report it, and leave the table as it is",
+        )
+
+
 class FilesDamaged(CompactionError):
     """Files are not what was written, or gone, and nothing else has all of their rows.
 
@@ -87,6 +106,22 @@ class FilesDamaged(CompactionError):
             f"table `{table}` cannot be written anew without {_some(f'`{path}`' for path in damaged)}, which "
             f"{'is' if len(damaged) == 1 else 'are'} damaged or gone: nothing else has the rows {of_chunks}",
             hint="; or ".join(options),
+        )
+
+
+class FileDamaged(CompactionError):
+    """A file that is to be folded is not what was written, or gone.
+
+    Whoever folds it looks for its rows elsewhere, and then says what is lost, if anything is.
+    """
+
+    code = "compaction.file_damaged"
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        super().__init__(
+            f"`{path}` is not what was written, or gone",
+            hint="`hakiri context check` tells what is damaged",
         )
 
 
@@ -159,7 +194,7 @@ class CompactionStopped(CompactionError):
 
 
 class ColumnsNotSortable(CompactionError):
-    """A column of `cluster_by` or `partition_by` that is not there, or has no order."""
+    """A column of `cluster_by`, `partition_by` or `access_pattern` that is not there, or of another type."""
 
     code = "compaction.columns_not_sortable"
     exit_code = ExitCode.USAGE
@@ -168,7 +203,7 @@ class ColumnsNotSortable(CompactionError):
         self.table, self.column, self.why = table, column, why
         super().__init__(
             f"table `{table}` cannot be laid out by column `{column}`: {why}",
-            hint="change `cluster_by` or `partition_by` of the table in the manifest",
+            hint="change `cluster_by`, `partition_by` or `access_pattern` of the table in the manifest",
         )
 
 

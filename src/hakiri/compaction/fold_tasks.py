@@ -9,9 +9,17 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from hakiri.compaction.exchange import ROWS_AT_ONCE, Scatter, gathered
+from hakiri.compaction.exchange import ROWS_AT_ONCE, Piece, Scatter, gathered
 from hakiri.compaction.ordering import Ranges, quantiles, sorted_by
-from hakiri.compaction.row_files import batches, laid_out, newest, not_deleted, sampled, with_label, written
+from hakiri.compaction.row_files import (
+    laid_out,
+    newest,
+    not_deleted,
+    sampled,
+    whole_batches,
+    with_label,
+    written,
+)
 from hakiri.compaction.tasks import InputFile, Recipe, Report
 
 _SAMPLED_GROUPS = 32
@@ -55,7 +63,7 @@ class ScatterTask:
         conform = self.recipe.conformer()
         scatter = _scatter(self.folder, attempt, conform.schema, self.bounds, self.recipe)
         read = sent = 0
-        for found, rows in batches(self.inputs, conform):
+        for found, rows in whole_batches(self.inputs, conform):
             read, sent = read + found, sent + rows.num_rows
             for batch in laid_out(rows, self.recipe).to_batches():
                 scatter.write(batch)
@@ -67,7 +75,7 @@ class SettleTask:
     """Keeps the newest row of each key of a range, and sends these on to the ranges of the snapshot."""
 
     recipe: Recipe
-    pieces: tuple[str, ...]
+    pieces: tuple[Piece, ...]
     bounds: bytes
     folder: str
 
@@ -75,7 +83,7 @@ class SettleTask:
         conform = self.recipe.conformer()
         scatter = _scatter(self.folder, attempt, conform.schema, self.bounds, self.recipe)
         rows = gathered(self.pieces, scatter.schema)
-        places = np.sort(not_deleted(rows, newest(rows, self.recipe), self.recipe))
+        places = np.sort(not_deleted(rows, newest(rows, self.recipe)))
         whole = rows.combine_chunks()
         for start in range(0, len(places), ROWS_AT_ONCE):
             for batch in whole.take(pa.array(places[start : start + ROWS_AT_ONCE])).to_batches():
@@ -93,7 +101,7 @@ class WriteTask:
     recipe: Recipe
     folder: str
     part: int
-    pieces: tuple[str, ...] = ()
+    pieces: tuple[Piece, ...] = ()
     inputs: tuple[InputFile, ...] = ()
     is_settled: bool = False
 
@@ -101,17 +109,22 @@ class WriteTask:
         recipe, conform = self.recipe, self.recipe.conformer()
         schema = with_label(conform.schema, recipe)
         if self.inputs:
-            found = list(batches(self.inputs, conform))
+            found = list(whole_batches(self.inputs, conform))
             read = sum(count for count, _ in found)
             rows = pa.concat_tables([schema.empty_table(), *(laid_out(some, recipe) for _, some in found)])
         else:
             rows = gathered(self.pieces, schema)
             read = rows.num_rows
-        kept = (
-            np.arange(rows.num_rows) if self.is_settled else not_deleted(rows, newest(rows, recipe), recipe)
-        )
+        kept = np.arange(rows.num_rows) if self.is_settled else not_deleted(rows, newest(rows, recipe))
         places = kept[sorted_by(rows.select(list(recipe.order)).take(pa.array(kept)), recipe.order)]
-        files = written(rows.combine_chunks(), places, recipe, folder=Path(self.folder), parts=[self.part])
+        files = written(
+            rows.combine_chunks(),
+            places,
+            recipe,
+            schema=conform.schema,
+            folder=Path(self.folder),
+            parts=[self.part],
+        )
         return Report(read=read, sent=len(places), files=tuple(files))
 
 

@@ -116,10 +116,10 @@ class Fold:
                     recipe=self.recipe,
                     folder=str(self.target),
                     part=number,
-                    pieces=paths,
+                    pieces=some,
                     is_settled=is_apart,
                 )
-                for number, (paths, _) in sorted(ranges.items())
+                for number, (some, _) in sorted(ranges.items())
             ]
         )
         self._expect("sorting", sum(rows for _, rows in ranges.values()), sum(one.read for one in written))
@@ -139,8 +139,8 @@ class Fold:
         ranges = by_range(pieces)
         settled = self.run(
             [
-                SettleTask(recipe=self.recipe, pieces=paths, bounds=bounds, folder=folder)
-                for _, (paths, _) in sorted(ranges.items())
+                SettleTask(recipe=self.recipe, pieces=some, bounds=bounds, folder=folder)
+                for _, (some, _) in sorted(ranges.items())
             ]
         )
         self._expect("settling", sum(rows for _, rows in ranges.values()), sum(one.read for one in settled))

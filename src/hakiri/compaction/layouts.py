@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from hakiri.compaction.partitions import ByAge, ByValue, Partitioning
 from hakiri.compaction.recipes import TableLayout
@@ -50,6 +50,12 @@ def layout_of_table(project: Project, table: TableName, now: datetime) -> TableL
         indexes=tuple(blooms.values()),
         retain=spec.retain_runs.after(now) - now,
     )
+
+
+def longest_retained(project: Project, now: datetime) -> timedelta:
+    """How long old files of any table are kept at most."""
+    kept = [layout_of_table(project, name, now).retain for name in tables_of(project)]
+    return max(kept, default=TableLayout().retain)
 
 
 def _partitioning(spec: CompactionSpec, now: datetime) -> Partitioning | None:

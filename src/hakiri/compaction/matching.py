@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hakiri.compaction.ordering import Numbers
+from hakiri.compaction.ordering import Numbers, comparable
 
 
 class Wanted:
@@ -20,7 +20,7 @@ class Wanted:
         self._columns: list[tuple[pa.Array, Numbers]] = []
         begun = np.zeros(keys.num_rows, np.int64)
         for column in keys.columns:
-            values = pc.unique(column)
+            values = pc.unique(comparable(column))
             begun, beginnings = _numbered(begun * len(values) + _places(column, values))
             self._columns.append((values, beginnings))
 
@@ -42,7 +42,7 @@ class Wanted:
 
 def _places(column: pa.ChunkedArray, values: pa.Array) -> Numbers:
     """The place of each value among these; -1 for one that is not there."""
-    places = pc.index_in(column, value_set=values).fill_null(-1)
+    places = pc.index_in(comparable(column), value_set=values).fill_null(-1)
     numbers: Numbers = places.combine_chunks().to_numpy(zero_copy_only=False).astype(np.int64)
     return numbers
 

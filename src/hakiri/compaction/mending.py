@@ -17,11 +17,11 @@ from hakiri.compaction.shares import shares
 from hakiri.compaction.tasks import InputFile, RunTasks
 from hakiri.compaction.verify_tasks import VerifyTask
 from hakiri.core.ids import ChunkId, PipelineId, SnapshotId
+from hakiri.store.known_tables import LandedChunks
 from hakiri.store.layout import StoreLayout
 from hakiri.store.origins import Origin, origins_of
 from hakiri.store.past import table_at
 from hakiri.store.snapshots import SnapshotManifest, is_within
-from hakiri.store.state import LandedChunks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,19 +9,19 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from hakiri.compaction.conforming import Conformer
-from hakiri.compaction.exchange import gathered
+from hakiri.compaction.exchange import Piece, gathered
 from hakiri.compaction.matching import Wanted
 from hakiri.compaction.ordering import MOST_RANGE_COLUMNS, Numbers, Ranges, sorted_by
-from hakiri.compaction.partitions import LABEL
 from hakiri.compaction.row_files import (
     batches,
     first_row,
     laid_out,
     newest,
     not_deleted,
+    opened,
+    whole_batches,
     with_label,
     written,
 )
@@ -40,7 +40,7 @@ class RecentTask:
     """
 
     recipe: Recipe
-    pieces: tuple[str, ...]
+    pieces: tuple[Piece, ...]
     base: tuple[InputFile, ...]
     folder: str
 
@@ -48,7 +48,7 @@ class RecentTask:
         recipe, conform = self.recipe, self.recipe.conformer()
         rows = gathered(self.pieces, with_label(conform.schema, recipe)).combine_chunks()
         places = newest(rows, recipe)
-        kept = not_deleted(rows, places, recipe)
+        kept = not_deleted(rows, places)
         kept = kept[sorted_by(rows.select(list(recipe.order)).take(pa.array(kept)), recipe.order)]
         recent = rows.take(pa.array(kept))
         folder = Path(self.folder)
@@ -66,7 +66,8 @@ class RecentTask:
             yield from self._slots_within(recent, None, 0, conform)
             return
         start = 0
-        for entry in pc.value_counts(recent.column(LABEL)).to_pylist():  # in the order of the rows
+        labels = recent.column(self.recipe.label)
+        for entry in pc.value_counts(labels).to_pylist():  # in the order of the rows
             some = recent.slice(start, entry["counts"])
             yield from self._slots_within(some, entry["values"], start, conform)
             start += entry["counts"]
@@ -80,7 +81,7 @@ class RecentTask:
         if not files:
             yield Slot(file=None, start=start, count=rows.num_rows)
             return
-        order = [name for name in self.recipe.order if name != LABEL]
+        order = [name for name in self.recipe.order if name != self.recipe.label]
         firsts = pa.Table.from_batches(
             [first_row(self.base[number], conform.only(order)) for number in files]
         ).select(order)
@@ -119,7 +120,7 @@ class MergeTask:
         if self.base is not None and self.slot is None and not self.is_moving and not self._is_touched():
             return Report(is_untouched=True)
         schema = with_label(conform.schema, recipe)
-        found = list(batches([self.base], conform)) if self.base is not None else []
+        found = list(whole_batches([self.base], conform)) if self.base is not None else []
         read = sum(count for count, _ in found)
         old = pa.concat_tables([schema.empty_table(), *(laid_out(some, recipe) for _, some in found)])
         if self.keys is not None and recipe.primary_key:
@@ -129,7 +130,8 @@ class MergeTask:
         places = sorted_by(rows.select(list(recipe.order)), recipe.order)
         count = max(1, -(-len(places) // self.most_rows))
         parts = [self.part + number * self.parts for number in range(count)]
-        files = tuple(written(rows, places, recipe, folder=Path(self.folder), parts=parts))
+        target = Path(self.folder)
+        files = tuple(written(rows, places, recipe, schema=conform.schema, folder=target, parts=parts))
         return Report(read=read, sent=len(places), files=files)
 
     def _new_rows(self, schema: pa.Schema) -> pa.Table:
@@ -144,7 +146,7 @@ class MergeTask:
             return False
         if base.excluded:
             excluded = pa.array(base.excluded, pa.int64())
-            with pq.ParquetFile(base.path, memory_map=True) as parquet:
+            with opened(base) as parquet:
                 found = parquet.read(columns=[SEQ], use_threads=False).column(SEQ)
             if pc.any(pc.is_in(found, excluded)).as_py():
                 return True

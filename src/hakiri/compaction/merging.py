@@ -68,7 +68,7 @@ class Merge:
         self._expect("reading", known, sum(report.read for report in scattered))
         self.reached(Step.SCATTERED)
         ranges = by_range([report.pieces for report in scattered if report.pieces is not None])
-        pieces = tuple(path for paths, _ in ranges.values() for path in paths)
+        pieces = tuple(piece for some, _ in ranges.values() for piece in some)
         task = RecentTask(recipe=self.recipe, pieces=pieces, base=self.base, folder=str(folder))
         (settled,) = self.run([task])
         self._expect("settling", sum(report.sent for report in scattered), settled.read)

@@ -1,7 +1,7 @@
 """The order of rows, by numpy: sorted by columns, the newest of each key, and cut into ranges. Pure.
 
 Values sort as DuckDB and Parquet's statistics sort them: texts by their bytes, NaN behind all numbers, NULL
-behind everything.
+behind everything. As for DuckDB and Spark all NaN are one value, whatever their bits, and so are both zeros.
 """
 
 from __future__ import annotations
@@ -26,6 +26,14 @@ _AS_NUMBERS = (
     pa.types.is_timestamp,
     pa.types.is_duration,
 )
+
+
+def comparable(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """The same values, where those that count as one are one: Arrow tells floats apart by their bits."""
+    if not pa.types.is_floating(column.type):
+        return column
+    nan, zero = pa.scalar(float("nan"), column.type), pa.scalar(0, column.type)
+    return pc.if_else(pc.is_nan(column), nan, pc.add(column, zero))
 
 
 def sorted_by(rows: pa.Table, columns: Sequence[str]) -> Numbers:
@@ -78,7 +86,7 @@ class _Steps:
     """Where the values of a column are among those of bounds: before, at or behind each of them."""
 
     def __init__(self, bounds: pa.ChunkedArray) -> None:
-        known = pc.unique(bounds).drop_null()
+        known = pc.unique(comparable(bounds)).drop_null()
         self._kind = bounds.type
         self._values = known.take(pc.sort_indices(known))
         self.size = 2 * len(self._values) + 2
@@ -128,13 +136,19 @@ def _without_repeats(bounds: pa.Table) -> pa.Table:
 
 
 def _keys(column: pa.ChunkedArray) -> list[Numbers]:
-    """One or two columns of numbers that sort as the values do; the first is the place of NULL."""
+    """Columns of numbers that sort as the values do, and are equal where they are.
+
+    Where there is any, the place of NULL comes first, and then that of NaN, which is unequal to itself.
+    """
     values = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     numbers = _as_numbers(values) if _is_numeric(values.type) else _ranks(values)
-    if not values.null_count:
-        return [numbers]
-    nulls = values.is_null().to_numpy(zero_copy_only=False)
-    return [nulls, np.where(nulls, numbers.dtype.type(0), numbers)]
+    keys = [numbers]
+    if pa.types.is_floating(values.type) and (nans := np.isnan(numbers)).any():
+        keys = [nans, np.where(nans, 0.0, numbers)]
+    if values.null_count:
+        nulls = values.is_null().to_numpy(zero_copy_only=False)
+        keys = [nulls, *(np.where(nulls, key.dtype.type(0), key) for key in keys)]
+    return keys
 
 
 def _is_numeric(kind: pa.DataType) -> bool:

@@ -24,9 +24,10 @@ from hakiri.compaction.selecting import Selection, input_files
 from hakiri.core.canonical import canonical_json
 from hakiri.core.ids import RunId, TableName
 from hakiri.store.errors import NotThere, moment_text
+from hakiri.store.known_tables import Contents, known_table
 from hakiri.store.past import files_at, table_at
 from hakiri.store.snapshots import exact_ranges_of, ranges_of
-from hakiri.store.state import Contents, known_table, state_of
+from hakiri.store.state import state_of
 from hakiri.store.views import TableState
 from hakiri.store.visible import Landed, replaced, under_way
 from hakiri.telemetry import Telemetry

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hakiri.compaction.conforming import Conformer
+from hakiri.compaction.errors import ColumnsDisagree, FileDamaged
 from hakiri.compaction.exchange import ROWS_AT_ONCE
 from hakiri.compaction.ordering import Numbers, newest_of_each
-from hakiri.compaction.partitions import LABEL
 from hakiri.compaction.tasks import InputFile, PartOfSnapshot, Recipe
+from hakiri.compaction.verify_tasks import is_whole
 from hakiri.store.files import Files, LocalFiles
 from hakiri.store.parts import DICTIONARY_BYTES, PAGE_BYTES, PartFile
 from hakiri.store.rows import OP, POSITION, SEQ, Op
@@ -24,7 +26,7 @@ from hakiri.store.rows import OP, POSITION, SEQ, Op
 
 def with_label(schema: pa.Schema, recipe: Recipe) -> pa.Schema:
     """The columns that rows have on their way: their own, and that of the partition if there are any."""
-    return schema if recipe.partitioning is None else schema.append(pa.field(LABEL, pa.string()))
+    return schema if recipe.partitioning is None else schema.append(pa.field(recipe.label, pa.string()))
 
 
 def laid_out(rows: pa.RecordBatch, recipe: Recipe) -> pa.Table:
@@ -32,22 +34,45 @@ def laid_out(rows: pa.RecordBatch, recipe: Recipe) -> pa.Table:
     table = pa.Table.from_batches([rows])
     if recipe.partitioning is None:
         return table
-    return table.append_column(LABEL, recipe.partitioning.labels(rows))
+    return table.append_column(recipe.label, recipe.partitioning.labels(rows))
+
+
+@contextmanager
+def opened(file: InputFile) -> Iterator[pq.ParquetFile]:
+    """A file to read from. Raises FileDamaged where it cannot be read and is not what was written."""
+    try:
+        with pq.ParquetFile(file.path, memory_map=True) as parquet:
+            yield parquet
+    except (OSError, pa.ArrowException) as error:
+        if is_whole(file):
+            raise
+        raise FileDamaged(file.path) from error
 
 
 def batches(inputs: Sequence[InputFile], conform: Conformer) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The rows of files, with how many were found before some of them were left out."""
     for file in inputs:
-        with pq.ParquetFile(file.path, memory_map=True) as parquet:
+        with opened(file) as parquet:
             columns = conform.columns_in(file.schema_version)
             for batch in parquet.iter_batches(ROWS_AT_ONCE, columns=columns, use_threads=False):
                 left = _without(batch, file.excluded)
                 yield batch.num_rows, conform.conformed(left, file.schema_version)
 
 
+def whole_batches(inputs: Sequence[InputFile], conform: Conformer) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The same, of files that are what was written: what is not must not go on into a snapshot.
+
+    Raises FileDamaged.
+    """
+    for file in inputs:
+        if not (file.is_checked or is_whole(file)):
+            raise FileDamaged(file.path)
+        yield from batches([file], conform)
+
+
 def first_row(file: InputFile, conform: Conformer) -> pa.RecordBatch:
     """The first row of a file that has any."""
-    with pq.ParquetFile(file.path, memory_map=True) as parquet:
+    with opened(file) as parquet:
         columns = conform.columns_in(file.schema_version)
         batch = next(parquet.iter_batches(1, row_groups=[0], columns=columns, use_threads=False))
         return conform.conformed(batch, file.schema_version)
@@ -55,7 +80,7 @@ def first_row(file: InputFile, conform: Conformer) -> pa.RecordBatch:
 
 def sampled(file: InputFile, conform: Conformer, groups: int, rows_a_group: int) -> Iterator[pa.RecordBatch]:
     """Some rows of some row groups, spread evenly."""
-    with pq.ParquetFile(file.path, memory_map=True) as parquet:
+    with opened(file) as parquet:
         columns = conform.columns_in(file.schema_version)
         step = max(1, parquet.num_row_groups // groups)
         for number in range(0, parquet.num_row_groups, step):
@@ -72,10 +97,8 @@ def newest(rows: pa.Table, recipe: Recipe) -> Numbers:
     return newest_of_each(rows, recipe.primary_key, (SEQ, POSITION))
 
 
-def not_deleted(rows: pa.Table, places: Numbers, recipe: Recipe) -> Numbers:
-    """Those of the places whose row is no delete."""
-    if not recipe.primary_key:
-        return places
+def not_deleted(rows: pa.Table, places: Numbers) -> Numbers:
+    """Those of the places whose row is no delete. A table that had a key has deletes without it too."""
     is_delete: Numbers = pc.equal(rows.column(OP), Op.DELETE.value).to_numpy()
     kept: Numbers = places[~is_delete[places]]
     return kept
@@ -86,13 +109,17 @@ def written(
     places: Numbers,
     recipe: Recipe,
     *,
+    schema: pa.Schema,
     folder: Path,
     parts: Sequence[int],
     files: Files | None = None,
 ) -> Iterator[PartOfSnapshot]:
-    """The rows at these places, which are in their order: as many files as parts for each partition."""
+    """The rows at these places, which are in their order: as many files as parts for each partition.
+
+    `schema` are the columns to write; the rows may have others beside. Raises ColumnsDisagree when a file has
+    not the columns of the recipe after all: what it takes the place of would go in time.
+    """
     files = files or LocalFiles()
-    schema = pa.schema([field for field in rows.schema if field.name != LABEL])
     for label, some in _by_label(rows, places, recipe):
         below = "" if label is None or recipe.partitioning is None else recipe.partitioning.folder(label)
         for part, share in zip(parts, np.array_split(some, len(parts)), strict=True):
@@ -113,6 +140,7 @@ def written(
             done = one.finish()
             if done is None:
                 continue
+            _refuse_other_columns(pq.read_schema(folder / below / done.name).names, recipe)
             files.sync_folder(folder / below)
             yield PartOfSnapshot(
                 path=f"{below}/{done.name}" if below else done.name,
@@ -129,11 +157,18 @@ def _without(rows: pa.RecordBatch, excluded: tuple[int, ...]) -> pa.RecordBatch:
     return rows.filter(pc.invert(pc.is_in(rows.column(SEQ), pa.array(excluded, pa.int64()))))
 
 
+def _refuse_other_columns(found: Sequence[str], recipe: Recipe) -> None:
+    wanted = recipe.columns
+    if tuple(found) != wanted:
+        missing = [name for name in wanted if name not in found]
+        raise ColumnsDisagree(recipe.table, missing, [name for name in found if name not in wanted])
+
+
 def _by_label(rows: pa.Table, places: Numbers, recipe: Recipe) -> Iterator[tuple[str | None, Numbers]]:
     if recipe.partitioning is None or not len(places):
         yield None, places
         return
-    labels = rows.column(LABEL).take(pa.array(places)).combine_chunks().dictionary_encode()
+    labels = rows.column(recipe.label).take(pa.array(places)).combine_chunks().dictionary_encode()
     codes = labels.indices.to_numpy()
     cuts = [0, *(np.flatnonzero(codes[1:] != codes[:-1]) + 1).tolist(), len(codes)]
     for start, end in pairwise(cuts):

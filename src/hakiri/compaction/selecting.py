@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from hakiri.compaction.tasks import InputFile
 from hakiri.core.ids import RunId
+from hakiri.store.known_tables import Contents
 from hakiri.store.layout import StoreLayout, snapshot_name
 from hakiri.store.manifests import FILE_NAME
 from hakiri.store.snapshots import Place, SnapshotManifest, ranges_of
-from hakiri.store.state import Contents
 from hakiri.store.visible import Landed, replaced, under_way
 
 

@@ -6,7 +6,8 @@ Nothing of it is visible before the catalog has its row, wherever it lies.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,7 +98,10 @@ class Staging:
         )
 
     def move(self, manifest: SnapshotManifest, sidecars: Sequence[SidecarManifest]) -> None:
-        """Give everything its final place: the data first, then each sidecar. Raises CopyDiffers."""
+        """Give everything its final place: the data first, then each sidecar. Raises CopyDiffers.
+
+        What the manifests do not name stays behind.
+        """
         own = f"{snapshot_name(self.snapshot)}/"
         data = {
             file.path.removeprefix(own): file.sha256 for file in manifest.files if file.path.startswith(own)
@@ -140,8 +144,18 @@ class Staging:
                 if hashes.get(name, found) != found:
                     raise CopyDiffers(self.layout.relative(target / name))
         else:
+            self._thin_out(source, {*hashes, FILE_NAME})
             self.files.rename(source, target)
         sync_above(self.files, target, self.layout.root)
+
+    def _thin_out(self, folder: Path, names: Collection[str]) -> None:
+        """Leave only these files: a task that was done again, because nobody heard of it, has left others."""
+        for path in sorted(folder.rglob("*"), reverse=True):  # what is in a folder comes before it
+            if path.is_dir():
+                with suppress(OSError):  # something is in it
+                    path.rmdir()
+            elif path.relative_to(folder).as_posix() not in names:
+                self.files.remove(path)
 
 
 def _take_away(folder: Path) -> None:

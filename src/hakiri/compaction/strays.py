@@ -1,16 +1,20 @@
-"""What crashes left behind in a table's folder: attempts that did not win, and snapshots that never were."""
+"""What crashes left in a table's folder: attempts that did not win, snapshots that never were, and files of
+tasks that were done again."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from hakiri.catalog.contract import Catalog
 from hakiri.catalog.contract.chunks import Chunk
+from hakiri.catalog.contract.snapshots import Snapshot
 from hakiri.compaction.runs import queue_of
 from hakiri.core.ids import ChunkId, PipelineId, RunId, SnapshotId, TableName
-from hakiri.store.layout import StoreLayout
+from hakiri.store.layout import StoreLayout, snapshot_name
+from hakiri.store.manifests import FILE_NAME
+from hakiri.store.snapshots import SnapshotManifest
 
 _ATTEMPT = re.compile(r"(?P<run>[^/]+)/(?P<node>[^/]+)/chunk-(?P<chunk>\d+)/attempt-(?P<number>\d+)")
 _LATEST_RUNS = 1000
@@ -20,14 +24,18 @@ _SNAPSHOT = re.compile(r"snapshot=(?P<id>.+?)(?P<staging>\.staging)?")
 def stray_files(catalog: Catalog, layout: StoreLayout, table: TableName) -> Iterator[str]:
     """Files below the root that nobody will ever read, whatever still happens: the losers of their chunk.
 
-    An attempt that may still win is none of them, nor is a snapshot that somebody may still be making.
+    An attempt that may still win is none of them, nor is a snapshot that somebody may still be making, nor
+    what the manifest of any snapshot names that there is or was.
     """
     data = layout.data_folder(table)
     for folder in _attempts(data / "runs"):
         if _has_lost(catalog, folder.relative_to(data / "runs").as_posix()):
             yield from _files(layout, folder)
-    for folder in _left_folders(catalog, layout, table):
-        yield from _files(layout, folder)
+    left = [path for folder in _left_folders(catalog, layout, table) for path in _files(layout, folder)]
+    left += _unnamed_files(catalog, layout, table)
+    if left:
+        named = _named_files(layout, catalog.snapshots.all(table))
+        yield from (path for path in left if path not in named)
 
 
 def stray_folders(catalog: Catalog, layout: StoreLayout, table: TableName) -> Iterator[Path]:
@@ -46,6 +54,28 @@ def _left_folders(catalog: Catalog, layout: StoreLayout, table: TableName) -> It
         found = _SNAPSHOT.fullmatch(folder.name)
         if found is not None and _is_left(catalog, table, SnapshotId(found["id"]), found["staging"]):
             yield folder
+
+
+def _unnamed_files(catalog: Catalog, layout: StoreLayout, table: TableName) -> Iterator[str]:
+    """Files in folders of snapshots that the manifest of each does not name, as it does all that counts."""
+    for folder in sorted(layout.data_folder(table).glob("snapshot=*")):
+        found = _SNAPSHOT.fullmatch(folder.name)
+        if found is None or found["staging"]:
+            continue
+        snapshot = catalog.snapshots.get(SnapshotId(found["id"]))
+        if snapshot is not None:
+            named = _named_files(layout, (snapshot,))
+            yield from (path for path in _files(layout, folder) if path not in named)
+
+
+def _named_files(layout: StoreLayout, snapshots: Collection[Snapshot]) -> frozenset[str]:
+    """The files that manifests name, and these themselves, below the root."""
+    places = set[Path]()
+    for each in snapshots:
+        data = layout.data_folder(each.table)
+        places |= {data / file.path for file in SnapshotManifest.parse(each.manifest).files}
+        places.add(data / snapshot_name(each.snapshot) / FILE_NAME)
+    return frozenset(layout.relative(path) for path in places)
 
 
 def _attempts(runs: Path) -> Iterator[Path]:

@@ -8,9 +8,9 @@ from typing import Any, Protocol, TypeAlias
 
 from hakiri.compaction.conforming import Conformer, conformer
 from hakiri.compaction.exchange import Pieces
-from hakiri.compaction.partitions import LABEL, Partitioning
+from hakiri.compaction.partitions import Partitioning
 from hakiri.store.parts import ROWS_A_GROUP
-from hakiri.store.rows import POSITION, SEQ
+from hakiri.store.rows import HIDDEN_FIELDS, POSITION, SEQ
 from hakiri.store.schemas import schema_from
 from hakiri.store.sidecars import SidecarFile
 
@@ -19,7 +19,8 @@ from hakiri.store.sidecars import SidecarFile
 class InputFile:
     """A file to fold. `excluded` are claims whose rows in it do not count any more.
 
-    One of the snapshot before has its `place` below the table's data, and knows its partition.
+    One of the snapshot before has its `place` below the table's data, and knows its partition. `is_checked`:
+    somebody has just looked whether it is what was written.
     """
 
     path: str
@@ -28,33 +29,45 @@ class InputFile:
     bytes: int
     sha256: str
     excluded: tuple[int, ...] = ()
+    is_checked: bool = False
     place: str | None = None
     partition: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """How the rows of a table become a snapshot: what every task of a compaction knows."""
+    """How the rows of a table become a snapshot: what every task of a compaction knows.
+
+    `label` is the column that has the partition of each row while rows are on their way. No column of the
+    table is called so.
+    """
 
     table: str
     schemas: Mapping[int, str]
     primary_key: tuple[str, ...]
     cluster_by: tuple[str, ...]
+    label: str
     partitioning: Partitioning | None = None
     blooms: tuple[str, ...] = ()
     rows_a_group: int = ROWS_A_GROUP
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """What its files have: the columns of today, and those that every row carries."""
+        newest = schema_from(self.schemas[max(self.schemas)])
+        return (*newest.names, *(each.name for each in HIDDEN_FIELDS))
+
+    @property
     def order(self) -> tuple[str, ...]:
         """The columns that rows are sorted by; no two rows are alike in all of them."""
-        label = (LABEL,) if self.partitioning is not None else ()
+        label = (self.label,) if self.partitioning is not None else ()
         names = (*label, *self.cluster_by, *(self.primary_key or (SEQ, POSITION)))
         return tuple(dict.fromkeys(names))
 
     @property
     def order_columns(self) -> tuple[str, ...]:
         """The columns of the table that decide the order, and the partition."""
-        own = [name for name in self.order if name != LABEL]
+        own = [name for name in self.order if name != self.label]
         by = () if self.partitioning is None else (self.partitioning.column,)
         return tuple(dict.fromkeys((*own, *by)))
 

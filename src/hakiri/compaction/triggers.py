@@ -9,7 +9,7 @@ from hakiri.catalog.contract import Catalog
 from hakiri.compaction.selecting import Selection, select
 from hakiri.core.ids import SnapshotId, TableName
 from hakiri.manifest.tables import CompactionSpec
-from hakiri.store.state import Contents, LandedChunks, contents
+from hakiri.store.known_tables import Contents, LandedChunks, contents
 
 # Above the number of every claim.
 _NO_FRONTIER = 2**62

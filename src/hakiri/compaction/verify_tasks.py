@@ -15,10 +15,11 @@ class VerifyTask:
     files: tuple[InputFile, ...]
 
     def work(self, attempt: str) -> Report:
-        return Report(paths=tuple(file.path for file in self.files if not _is_whole(file)))
+        return Report(paths=tuple(file.path for file in self.files if not is_whole(file)))
 
 
-def _is_whole(file: InputFile) -> bool:
+def is_whole(file: InputFile) -> bool:
+    """Whether it has the bytes that were written."""
     try:
         with open(file.path, "rb") as data:
             return hashlib.file_digest(data, "sha256").hexdigest() == file.sha256

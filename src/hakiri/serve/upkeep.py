@@ -12,7 +12,7 @@ from hakiri.compaction.collecting import Collector
 from hakiri.compaction.compacting import Compactor
 from hakiri.compaction.errors import CompactionStopped
 from hakiri.compaction.folding import BYTES_A_RANGE
-from hakiri.compaction.layouts import compaction_of_table, layout_of_table, tables_of
+from hakiri.compaction.layouts import compaction_of_table, layout_of_table, longest_retained, tables_of
 from hakiri.compaction.runner import SparkTasks
 from hakiri.compaction.runs import CompactionRun
 from hakiri.compaction.steps import Step
@@ -171,7 +171,7 @@ class Upkeep:
             catalog=ground.catalog, layout=ground.layout, clock=ground.clock, files=LocalFiles()
         )
         try:
-            found = collector.collect(timedelta())
+            found = collector.collect(longest_retained(ground.project, ground.clock.now()))
         except Exception as error:  # told, and tried again in an hour
             self._teller.crashed("garbage", error)
             return

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from hakiri.engine.paths import spark_path
 from hakiri.store.descent import Node, descent
 from hakiri.store.errors import UnknownSchemaVersion
 from hakiri.store.rows import OP, POSITION, QUARANTINE_FIELDS, SEQ, Op
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-_NTH = "_nth"
 _ORDER_FIELDS = (pa.field(SEQ, pa.int64()), pa.field(POSITION, pa.int64()), pa.field(OP, pa.string()))
 
 
@@ -41,6 +41,7 @@ def table_frame(spark: SparkSession, state: TableState) -> DataFrame:
         recent = _newest(recent, state.primary_key)
         if folded is not None:
             folded = _without(folded, recent, state.primary_key)
+    if recent is not None:
         recent = recent.where(F.col(OP) != Op.DELETE.value)
     found = [frame for frame in (folded, recent) if frame is not None]
     if not found:
@@ -52,7 +53,7 @@ def table_frame(spark: SparkSession, state: TableState) -> DataFrame:
 def quarantine_frame(spark: SparkSession, state: TableState) -> DataFrame:
     """The rows that did not fit into the table, with their reasons."""
     rows = spark.read.schema(_struct(list(QUARANTINE_FIELDS)))
-    return rows.parquet(*state.quarantine)
+    return rows.parquet(*map(spark_path, state.quarantine))
 
 
 def _rows(
@@ -68,7 +69,7 @@ def _rows(
             known = {node.identity: node for node in versions[version]}
             # A column that never had a value has no type that Spark could read.
             own = [node.field for node in versions[version] if not pa.types.is_null(node.kind)]
-            written = spark.read.schema(_struct([*own, *_ORDER_FIELDS])).parquet(*paths)
+            written = spark.read.schema(_struct([*own, *_ORDER_FIELDS])).parquet(*map(spark_path, paths))
             columns = [column_of(known.get(node.identity), node) for node in new]
             frames.append(written.select(*columns, SEQ, POSITION, OP))
     return _united(frames) if frames else None
@@ -80,18 +81,20 @@ def _newest(rows: DataFrame, primary_key: tuple[str, ...]) -> DataFrame:
 
     key = [quoted(name) for name in primary_key]
     newest_first = Window.partitionBy(*key).orderBy(F.desc(SEQ), F.desc(POSITION))
-    return rows.withColumn(_NTH, F.row_number().over(newest_first)).where(F.col(_NTH) == 1).drop(_NTH)
+    # The row stands in a column of its own, since its columns may have any name.
+    row = F.struct(*map(quoted, rows.columns)).alias("row")
+    numbered = rows.select(row, F.row_number().over(newest_first).alias("nth"))
+    return numbered.where(F.col("nth") == 1).select("row.*")
 
 
 def _without(folded: DataFrame, recent: DataFrame, primary_key: tuple[str, ...]) -> DataFrame:
     """The rows of the snapshot whose keys did not come again."""
     from pyspark.sql import functions as F
 
-    names = [f"_key_{number}" for number in range(len(primary_key))]
-    pairs = list(zip(map(quoted, primary_key), names, strict=True))
-    keys = recent.select(*(F.col(own).alias(name) for own, name in pairs))
-    same = reduce(lambda one, other: one & other, (F.col(own).eqNullSafe(F.col(name)) for own, name in pairs))
-    return folded.join(keys, same, "left_anti")
+    key = [quoted(name) for name in primary_key]
+    same = (F.col(f"found.{name}").eqNullSafe(F.col(f"newer.{name}")) for name in key)
+    newer = recent.select(*key).alias("newer")
+    return folded.alias("found").join(newer, reduce(lambda one, other: one & other, same), "left_anti")
 
 
 def _united(frames: list[DataFrame]) -> DataFrame:

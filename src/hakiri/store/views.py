@@ -17,7 +17,7 @@ from hakiri.store.names import literal, quoted
 from hakiri.store.rows import OP, POSITION, QUARANTINE_FIELDS, SEQ, Op
 from hakiri.store.schemas import fingerprint
 
-FORM = 4  # a view of an older form is written anew
+FORM = 5  # a view of an older form is written anew
 ROWS_A_FILE = (
     500  # with fewer in each, files cost more than rows do, and every one is read as seldom as can be
 )
@@ -31,8 +31,9 @@ class TableState:
     `schemas` holds every version from 1 on; the highest is the current one. `files` are absolute paths by
     the schema version they were written in, and `rows` is how many rows are in them. `folded` are those of
     the snapshot: of a table with a key it has one row a key, and what is in `files` is newer. `excluded` are
-    claims whose rows in it do not count any more. `revision` is the catalog's version of what landed in the
-    table, and `since` when it got to know the table: another catalog may come to the same number.
+    claims whose rows in it do not count any more. `had_key`: it had one when some of `files` were written, so
+    that deletes may be in them. `revision` is the catalog's version of what landed in the table, and `since`
+    when it got to know the table: another catalog may come to the same number.
     """
 
     table: str
@@ -47,6 +48,7 @@ class TableState:
     snapshot: SnapshotId | None = None
     folded: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     excluded: tuple[int, ...] = ()
+    had_key: bool = False
 
     @property
     def schema_version(self) -> int:
@@ -113,7 +115,7 @@ def _table_view(state: TableState) -> str:
         )
         return f"{create}SELECT\n{columns}\nWHERE false;\n"
     if not state.primary_key:
-        return create + _every_row(names, recent, folded, state.excluded)
+        return create + _every_row(names, recent, folded, state)
     keys = _parts(versions, tuple(node for node in new if node.name in state.primary_key), state.files)
     parts = _Parts(names=names, key=state.primary_key, recent=recent, keys=keys, folded=folded)
     return create + parts.newest_rows(sorts=state.has_small_files)
@@ -128,11 +130,13 @@ def _parts(
     return "\n  UNION ALL BY NAME\n".join(parts)
 
 
-def _every_row(names: str, recent: str, folded: str, excluded: tuple[int, ...]) -> str:
+def _every_row(names: str, recent: str, folded: str, state: TableState) -> str:
     """All rows of a table without a key, but for those of the snapshot that something has replaced."""
-    if folded and excluded:
-        gone = ", ".join(map(str, excluded))
+    if folded and state.excluded:
+        gone = ", ".join(map(str, state.excluded))
         folded = f"  FROM (\n{folded}\n  ) WHERE {SEQ} NOT IN ({gone})"
+    if recent and state.had_key:
+        recent = f"  FROM (\n{recent}\n  ) WHERE {OP} <> {literal(Op.DELETE)}"
     rows = "\n  UNION ALL BY NAME\n".join(part for part in (folded, recent) if part)
     return f"WITH all_rows AS (\n{rows}\n)\nSELECT {names}\nFROM all_rows;\n"
 

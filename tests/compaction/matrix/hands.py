@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import count
 
+import pyarrow as pa
 from tests.compaction.bench import Bench
 from tests.compaction.matrix.points import Points, WatchedDatabase, WatchedFiles
 from tests.compaction.matrix.tables import Rows
@@ -16,13 +17,15 @@ from tests.store.workshop import NODE, ORDERS, TTL, Workshop
 from tests.support.grounds import Ground, catalog_on
 
 from hakiri.catalog.contract.chunks import NewChunk
+from hakiri.catalog.contract.schemas import SchemaStep
+from hakiri.catalog.errors import SchemaMoved
 from hakiri.compaction.collecting import Collector
 from hakiri.core.clock import FixedClock
 from hakiri.core.cursors import CursorKind
 from hakiri.core.ids import PipelineId, RunId
 from hakiri.store.files import Files
 from hakiri.store.layout import StoreLayout
-from hakiri.store.schemas import schema_from
+from hakiri.store.schemas import schema_from, schema_text
 
 KEPT = timedelta(days=1)
 
@@ -66,8 +69,11 @@ class Hand:
         chunk = NewChunk(table=ORDERS, predicate=predicate(name))
         catalog.chunks.plan(self.pipeline, f"plan-{self.new_run()}", [chunk], now)
 
-    def land(self, pipeline: PipelineId, read: dict[str, Rows]) -> None:
-        """Work on a pipeline until nothing is left to do: each chunk brings what its predicate names."""
+    def land(self, pipeline: PipelineId, read: dict[str, Rows], more: pa.Field | None = None) -> None:
+        """Work on a pipeline until nothing is left to do: each chunk brings what its predicate names.
+
+        With one column more, if the table does not have it yet.
+        """
         workshop, catalog, now = self.workshop, self.workshop.catalog, self.clock.now()
         workshop.now, run = now, self.new_run()
         catalog.runs.start(run, pipeline, NODE, now, ttl=TTL)
@@ -75,10 +81,22 @@ class Hand:
             table = catalog.schemas.current(ORDERS)
             assert table is not None
             rows = read[json.loads(attempt.predicate)["read"]]
-            manifest = workshop.write(
-                attempt, rows, schema_from(table.arrow_schema), *table.primary_key, version=table.version
-            )
-            workshop.commit(attempt, manifest, None)
+            step, columns = None, schema_from(table.arrow_schema)
+            if more is not None and more.name not in columns.names:
+                columns = columns.append(more)
+                step = SchemaStep(
+                    table=ORDERS,
+                    based_on=table.version,
+                    change_kind="add_column",
+                    after=schema_text(columns),
+                    primary_key=table.primary_key,
+                )
+            version = table.version + (step is not None)
+            manifest = workshop.write(attempt, rows, columns, *table.primary_key, version=version)
+            try:
+                workshop.commit(attempt, manifest, step)
+            except SchemaMoved:
+                catalog.queue.give_back(attempt, now)
         workshop.publish()
 
 

@@ -16,11 +16,9 @@ from tests.compaction.matrix.tables import Naive, Rows
 from tests.store.workshop import ORDERS, PIPELINE, T0
 
 from hakiri.catalog.contract.runs import RunOutcome, RunStatus
-from hakiri.catalog.contract.schemas import SchemaStep
 from hakiri.compaction.recipes import TableLayout
 from hakiri.compaction.runs import CompactionRun, queue_of
 from hakiri.core.ids import ChunkId
-from hakiri.store.schemas import schema_from, schema_text
 
 FOLDED, RECENT = "folded", "recent"
 CHUNKS = {FOLDED: ChunkId(1), RECENT: ChunkId(3)}
@@ -38,6 +36,7 @@ AGAIN: dict[str, Rows] = {
 
 # Before the chunks landed that are not folded yet.
 THEN = T0 + timedelta(hours=1)
+MORE = pa.field("more", pa.string())
 
 
 class Operation(Protocol):
@@ -111,29 +110,20 @@ class Rewind(Plain):
         return table if (self.chunk, rows) in table.chunks else table.read_again(self.chunk, rows)
 
 
-class Widen(Plain):
-    """The table gets a column."""
+class Widen(Append):
+    """The table gets a column, and a chunk lands that has it."""
 
     name = "schema change"
 
+    def rows(self, by: str) -> Rows:
+        return ({"id": 8, "name": f"eight by {by}", "more": f"more by {by}"},)
+
     def run(self, hand: Hand) -> None:
-        schemas = hand.workshop.catalog.schemas
-        current = schemas.current(ORDERS)
-        assert current is not None
-        columns = schema_from(current.arrow_schema)
-        if "more" not in columns.names:
-            step = SchemaStep(
-                table=ORDERS,
-                based_on=current.version,
-                change_kind="add_column",
-                after=schema_text(columns.append(pa.field("more", pa.string()))),
-                primary_key=current.primary_key,
-            )
-            schemas.record(step, PIPELINE, hand.clock.now())
-        hand.workshop.publish()
+        hand.plan("own")
+        hand.land(hand.pipeline, {"own": self.rows(hand.name)}, MORE)
 
     def on(self, table: Naive, by: str) -> Naive:
-        return table.with_column("more")
+        return super().on(table, by).with_column(MORE.name)
 
 
 class Compact(Plain):
