@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from tests.compaction.bench import SCHEMA, Bench
+from tests.store.random_rows import floats_of_every_magnitude
 from tests.store.workshop import open_workshop
 
 import hakiri.spark
@@ -153,6 +154,118 @@ def test_every_type_reads_alike_and_so_does_its_text(
         assert by_spark(spark) == by_duckdb(bench)
     finally:
         spark.conf.unset("spark.sql.session.timeZone")
+
+
+@pytest.mark.parametrize("kind", [pa.float32(), pa.float64()], ids=str)
+def test_floats_of_every_magnitude_become_the_same_texts_as_in_duckdb(
+    spark: Any, project: Path, bench: Bench, kind: pa.DataType
+) -> None:
+    values = floats_of_every_magnitude(kind).to_pylist()
+    rows = [{"id": number, "alone": value, "listed": [value, None]} for number, value in enumerate(values)]
+    bench.land(rows, pa.schema([("id", pa.int64()), ("alone", kind), ("listed", pa.list_(kind))]), "id")
+    bench.land([], pa.schema([("id", pa.int64()), ("alone", pa.string()), ("listed", pa.string())]), "id")
+
+    hakiri.spark.register(spark, project)
+
+    assert by_spark(spark) == by_duckdb(bench)
+
+
+def test_nested_values_become_the_same_json_as_in_duckdb(spark: Any, project: Path, bench: Bench) -> None:
+    inner = pa.struct(
+        [
+            ('q"', pa.string()),
+            ("when", pa.timestamp("us", "UTC")),
+            ("clock", pa.time64("us")),
+            ("took", pa.duration("us")),
+            ("digits", pa.decimal128(20, 4)),
+            ("data", pa.binary()),
+        ]
+    )
+    kinds: dict[str, tuple[pa.DataType, Any]] = {
+        "structs": (
+            pa.list_(inner),
+            [
+                {
+                    'q"': '"\\\n\x1f\x7fü\u2028',
+                    "when": NOON,
+                    "clock": time(1, 2, 3, 4),
+                    "took": timedelta(days=1),
+                    "digits": Decimal("-0.0001"),
+                    "data": b"\xde\xad",
+                },
+                {},
+                None,
+            ],
+        ),
+        "floats": (pa.map_(pa.float64(), pa.float32()), [(1e20, 0.1), (0.5, None), (1.5, float("nan"))]),
+        "flags": (pa.map_(pa.bool_(), pa.list_(pa.bool_())), [(True, [True, None]), (False, None)]),
+        "days": (pa.map_(pa.date32(), pa.int8()), [(date(2026, 5, 11), 1)]),
+        "texts": (pa.map_(pa.string(), pa.string()), [('k"', "\t")]),
+    }
+    fields = [(name, kind) for name, (kind, _) in kinds.items()]
+    rows = [{"id": 1, **{name: value for name, (_, value) in kinds.items()}}, {"id": 2}]
+    bench.land(rows, pa.schema([("id", pa.int64()), *fields]), "id")
+    bench.land([], pa.schema([("id", pa.int64()), *((name, pa.string()) for name, _ in fields)]), "id")
+
+    hakiri.spark.register(spark, project)
+
+    assert by_spark(spark) == by_duckdb(bench)
+
+
+@pytest.mark.parametrize("name", ["[x]", "a*b", "a?b", "{x,y}", r"b\x"])
+def test_a_project_whose_path_looks_like_a_pattern_shows_its_own_rows_and_no_other(
+    spark: Any, tmp_path: Path, name: str
+) -> None:
+    for folder in ("x", "y", "aZb", "bx", name):
+        project = tmp_path / folder
+        project.mkdir()
+        (project / "hakiri.toml").write_text('[project]\nname = "shop"\n')
+        with open_workshop(project / ".hakiri" / "context" / "shop") as workshop:
+            rows = [{"id": 1, "name": folder}, {"id": None, "name": folder}]
+            workshop.land(rows, SCHEMA, "id", bad_rows=BadRows.QUARANTINE)
+            workshop.publish()
+
+    hakiri.spark.register(spark, tmp_path / name)
+
+    assert by_spark(spark) == [(1, name)]
+    assert [json.loads(row[1])["name"] for row in by_spark(spark, "orders__quarantine")] == [name]
+
+
+@pytest.mark.parametrize("key", ["_nth", "_key_0", "row", "newer", "found"])
+def test_columns_of_any_name_are_read_and_tell_rows_apart(
+    spark: Any, project: Path, bench: Bench, key: str
+) -> None:
+    names = ["_key_1", "_key_0", "_nth", "row", "nth", "newer", "found"]
+    inside = pa.struct([(name, pa.int64()) for name in names])
+    schema = pa.schema([*((name, pa.int64()) for name in names), ("newer.found", inside)])
+
+    def row(number: int, value: int) -> dict[str, Any]:
+        return dict.fromkeys(names, value) | {key: number, "newer.found": dict.fromkeys(names, value)}
+
+    bench.land([row(number, 0) for number in range(5)], schema, key, "newer" if key == "found" else "found")
+    bench.compacted()
+    bench.land([row(1, 0) | {"nth": 10}, row(2, 0) | {"_op": "delete"}, row(7, 0)], schema, key, "found")
+
+    hakiri.spark.register(spark, project)
+
+    assert by_spark(spark) == by_duckdb(bench)
+
+
+@pytest.mark.parametrize("kind", [pa.float32(), pa.float64()], ids=str)
+def test_keys_with_nan_and_both_zeros_tell_rows_apart_as_in_duckdb(
+    spark: Any, project: Path, bench: Bench, kind: pa.DataType
+) -> None:
+    nan = float("nan")
+    schema = pa.schema([("a", kind), ("b", kind), ("nth", pa.int64())])
+    rows = [(nan, 1.0), (-nan, 1.0), (0.0, nan), (-0.0, -nan), (2.0, 0.0), (2.0, -0.0), (3.0, 3.0)]
+    bench.land([{"a": a, "b": b, "nth": nth} for nth, (a, b) in enumerate(rows)], schema, "a", "b")
+    bench.compacted()
+    bench.land([{"a": -nan, "b": 1.0, "nth": 10}, {"a": 2.0, "b": 0.0, "_op": "delete"}], schema, "a", "b")
+
+    hakiri.spark.register(spark, project)
+
+    assert [row[2] for row in by_spark(spark)] == [row[2] for row in by_duckdb(bench)]
+    assert sorted(row[2] for row in by_spark(spark)) == [3, 6, 10]
 
 
 def test_dates_and_moments_without_a_zone_become_moments_in_utc(

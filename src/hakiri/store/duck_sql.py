@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from types import MappingProxyType
 
 import pyarrow as pa
 
 from hakiri.store.descent import Node
 from hakiri.store.names import literal, quoted
-from hakiri.store.row_json import is_text_in_json
+from hakiri.store.row_json import FLOAT_DIGITS, is_text_in_json, json_text
 from hakiri.store.texts import is_any
+
+_GLOB_SIGNS = re.compile(r"[\[*?]")
 
 _TYPES: Mapping[pa.DataType, str] = MappingProxyType(
     {
@@ -35,8 +37,11 @@ _TYPES: Mapping[pa.DataType, str] = MappingProxyType(
 
 
 def parquet_files(paths: Iterable[str]) -> str:
-    """Exactly these files, and no column that a folder's name might look like."""
-    listed = ",\n      ".join(literal(path) for path in paths)
+    """Exactly these files, and no column that a folder's name might look like.
+
+    DuckDB takes every name for a glob, which `[x]/a.parquet` as one for `x/a.parquet` is.
+    """
+    listed = ",\n      ".join(literal(_GLOB_SIGNS.sub(r"[\g<0>]", path)) for path in paths)
     return f"read_parquet([\n      {listed}\n    ], hive_partitioning = false)"
 
 
@@ -145,23 +150,58 @@ def _text(value: str, old: Node, *, depth: int) -> str:
     if pa.types.is_time(kind):
         return f"strftime(DATE '1970-01-01' + CAST({value} AS TIME), '%H:%M:%S.%f')"
     if pa.types.is_nested(kind):
-        return f"CAST(to_json({_converted(value, old, _for_json(old), depth=depth)}) AS VARCHAR)"
-    text = f"CAST({value} AS VARCHAR)"
-    # DuckDB tells a NaN with a sign from one without; the writer does not.
-    return f"CASE WHEN isnan({value}) THEN 'nan' ELSE {text} END" if pa.types.is_floating(kind) else text
+        return _json(value, old, depth=depth)
+    if pa.types.is_floating(kind):
+        number = _short(value, depth=depth) if pa.types.is_float32(kind) else value
+        # DuckDB tells a NaN with a sign from one without; the writer does not. `isnan` would not do: DuckDB
+        # foretells what it says from a file's statistics, and those know nothing of NaN.
+        return f"replace(CAST({number} AS VARCHAR), '-nan', 'nan')"
+    return f"CAST({value} AS VARCHAR)"
 
 
-def _for_json(node: Node) -> Node:
-    """The same node with texts in the place of what JSON has no values for."""
-    children = tuple(_for_json(child) for child in node.children)
-    return replace(node, field=node.field.with_type(_type_for_json(node.kind)), children=children)
+def _short(value: str, *, depth: int) -> str:
+    """Of a float of 32 bits the number with the fewest digits that reads back as the same."""
+    form, short = f"form_{depth}", f"short_{depth}"
+    forms = ", ".join(f"'{{:.{count}g}}'" for count in FLOAT_DIGITS)
+    read = f"CAST(format({form}, CAST({value} AS DOUBLE)) AS DOUBLE)"
+    every = f"list_transform([{forms}], lambda {form}: {read})"
+    return f"list_filter({every}, lambda {short}: CAST({short} AS FLOAT) = {value})[1]"
 
 
-def _type_for_json(kind: pa.DataType) -> pa.DataType:
+def _json(value: str, node: Node, *, depth: int) -> str:
+    """The text of a value's JSON. In DuckDB's own, floats have other digits than the writer gives them."""
+    item, kind = f"item_{depth}", node.kind
     if pa.types.is_struct(kind):
-        return pa.struct([field.with_type(_type_for_json(field.type)) for field in kind.fields])
+        fields = [
+            f"{literal(f'{json_text(child.name)}:')} || "
+            + _json_or_null(f"struct_extract({value}, {literal(child.name)})", child, depth=depth)
+            for child in node.children
+        ]
+        inside = " || ',' || ".join(fields)
+        return f"CASE WHEN {value} IS NULL THEN NULL ELSE '{{' || {inside} || '}}' END"
     if pa.types.is_list(kind):
-        return pa.list_(_type_for_json(kind.value_type))
+        (child,) = node.children
+        parts = f"list_transform({value}, lambda {item}: {_json_or_null(item, child, depth=depth + 1)})"
+        return f"('[' || array_to_string({parts}, ',') || ']')"
     if pa.types.is_map(kind):
-        return pa.map_(_type_for_json(kind.key_type), _type_for_json(kind.item_type))
-    return pa.string() if is_text_in_json(kind) else kind
+        key, inner = node.children
+        pair = f"to_json({_plain(f'{item}.key', key, depth=depth + 1)}) || ':' || " + _json_or_null(
+            f"{item}.value", inner, depth=depth + 1
+        )
+        parts = f"list_transform(map_entries({value}), lambda {item}: {pair})"
+        return f"('{{' || array_to_string({parts}, ',') || '}}')"
+    plain = _plain(value, node, depth=depth)
+    if pa.types.is_floating(kind):
+        return f"regexp_replace({plain}, '^(nan|-?inf)$', '\"\\1\"')"
+    is_text = is_text_in_json(kind) or is_any(kind, pa.types.is_string, pa.types.is_binary)
+    return f"CAST(to_json({plain}) AS VARCHAR)" if is_text else plain
+
+
+def _json_or_null(value: str, node: Node, *, depth: int) -> str:
+    return f"coalesce({_json(value, node, depth=depth)}, 'null')"
+
+
+def _plain(value: str, node: Node, *, depth: int) -> str:
+    """What is between the quotes where JSON has a text for the value, but for what must be escaped."""
+    is_bytes = pa.types.is_binary(node.kind)
+    return f"lower(hex({value}))" if is_bytes else _text(value, node, depth=depth)

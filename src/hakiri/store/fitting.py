@@ -154,9 +154,6 @@ def _text_cast(column: pa.Array, target: pa.DataType) -> pa.Array:
     """The same texts that the views make of older files; Arrow writes floats and decimals otherwise."""
     if pa.types.is_nested(column.type):
         return pa.array(json_texts(column), target)
-    if pa.types.is_floating(column.type):
-        texts = [str(value) for value in column.to_numpy(zero_copy_only=False)]
-        return pc.if_else(column.is_valid(), pa.array(texts, target), pa.scalar(None, target))
     return plain_texts(column).cast(target)
 
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hakiri.store.descent import Node
-from hakiri.store.row_json import is_text_in_json
+from hakiri.store.row_json import is_text_in_json, json_text
+from hakiri.store.spark_floats import float_text
 from hakiri.store.texts import is_any
 
 if TYPE_CHECKING:
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 
 _EPOCH = "1970-01-01 00:00:00"
 _MICROSECONDS = Decimal(1_000_000)
-# Where Python and DuckDB begin to write floats with an exponent; Java begins earlier.
-_PLAIN_DIGITS = 16
-_FEWEST_EXPONENT = -4
 
 
 def quoted(name: str) -> str:
@@ -158,27 +156,63 @@ def _text(value: Column, old: Node) -> Column:
         microseconds = F.floor(value / F.lit(1000)) if kind.unit == "ns" else value
         return F.substring_index(_moment_text(_since_epoch(microseconds)), " ", -1)
     if pa.types.is_floating(kind):
-        return _float_text(value.cast("string"))
+        return float_text(value, is_single=pa.types.is_float32(kind))
     if pa.types.is_nested(kind):
-        return F.to_json(_json_form(value, old), {"ignoreNullFields": "false"})
+        return _json(value, old)
     return value.cast("string")
 
 
-def _json_form(value: Column, node: Node) -> Column:
-    """The value with texts in the place of what JSON has no values for."""
+def _json(value: Column, node: Node) -> Column:
+    """The text of a value's JSON. Spark's own has the digits of Java's floats."""
     from pyspark.sql import functions as F
 
-    if pa.types.is_struct(node.kind):
-        parts = [_json_form(value.getField(child.name), child).alias(child.name) for child in node.children]
-        return F.when(value.isNotNull(), F.struct(*parts))
-    if pa.types.is_list(node.kind):
-        return F.transform(value, lambda item: _json_form(item, node.children[0]))
-    if pa.types.is_map(node.kind):
-        return F.transform_values(
-            F.transform_keys(value, lambda key, _: _json_form(key, node.children[0])),
-            lambda _, item: _json_form(item, node.children[1]),
+    kind = node.kind
+    if pa.types.is_struct(kind):
+        fields = [
+            F.concat(F.lit(f"{json_text(child.name)}:"), _json_or_null(value.getField(child.name), child))
+            for child in node.children
+        ]
+        inside = F.concat_ws(",", *fields)
+        return F.when(value.isNotNull(), F.concat(F.lit("{"), inside, F.lit("}")))
+    if pa.types.is_list(kind):
+        items = F.transform(value, lambda item: _json_or_null(item, node.children[0]))
+        return F.concat(F.lit("["), F.array_join(items, ","), F.lit("]"))
+    if pa.types.is_map(kind):
+        key, inner = node.children
+        pairs = F.transform(
+            F.map_entries(value),
+            lambda pair: F.concat(
+                _json_string(_plain(pair["key"], key)), F.lit(":"), _json_or_null(pair["value"], inner)
+            ),
         )
-    return _text(value, node) if is_text_in_json(node.kind) else value
+        return F.concat(F.lit("{"), F.array_join(pairs, ","), F.lit("}"))
+    plain = _plain(value, node)
+    if pa.types.is_floating(kind):
+        return F.when(plain.isin("nan", "inf", "-inf"), _json_string(plain)).otherwise(plain)
+    is_text = is_text_in_json(kind) or is_any(kind, pa.types.is_string, pa.types.is_binary)
+    return _json_string(plain) if is_text else plain
+
+
+def _json_or_null(value: Column, node: Node) -> Column:
+    from pyspark.sql import functions as F
+
+    if pa.types.is_null(node.kind):
+        return F.lit("null")
+    return F.coalesce(_json(value, node), F.lit("null"))
+
+
+def _json_string(text: Column) -> Column:
+    from pyspark.sql import functions as F
+
+    alone = F.to_json(F.array(text))
+    return F.when(text.isNotNull(), F.substring(alone, F.lit(2), F.length(alone) - F.lit(2)))
+
+
+def _plain(value: Column, node: Node) -> Column:
+    """What is between the quotes where JSON has a text for the value, but for what must be escaped."""
+    from pyspark.sql import functions as F
+
+    return F.lower(F.hex(value)) if pa.types.is_binary(node.kind) else _text(value, node)
 
 
 def _interval(microseconds: Column) -> Column:
@@ -202,39 +236,3 @@ def _moment_text(moment: Column) -> Column:
     text = moment.cast("string")
     fraction = F.regexp_extract(text, r"\.(\d+)$", 1)
     return F.concat(F.substring_index(text, ".", 1), F.lit("."), F.rpad(fraction, 6, "0"))
-
-
-def _float_text(java: Column) -> Column:
-    """A float as Python and DuckDB write it, from the digits that Java writes: `1.5E7` is `15000000.0`."""
-    from pyspark.sql import functions as F
-
-    sign = F.when(java.startswith("-"), F.lit("-")).otherwise(F.lit(""))
-    whole, fraction = (F.regexp_extract(java, r"^-?(\d)\.(\d+)E", group) for group in (1, 2))
-    rest = F.regexp_replace(fraction, "^0$", "")
-    digits = F.concat(whole, rest)
-    exponent = F.regexp_extract(java, r"E(-?\d+)$", 1).try_cast("int")
-    point = exponent + F.lit(1)
-    large = F.when(
-        F.length(digits) > point,
-        F.concat(F.substring(digits, F.lit(1), point), F.lit("."), F.substr(digits, point + F.lit(1))),
-    ).otherwise(F.concat(F.rpad(digits, point, F.lit("0")), F.lit(".0")))
-    small = F.concat(F.lit("0."), F.repeat(F.lit("0"), -point), digits)
-    mantissa = F.when(rest == "", whole).otherwise(F.concat(whole, F.lit("."), rest))
-    written = F.concat(
-        mantissa,
-        F.when(exponent < 0, F.lit("e-")).otherwise(F.lit("e+")),
-        F.lpad(
-            F.abs(exponent).cast("string"),
-            F.greatest(F.lit(2), F.length(F.abs(exponent).cast("string"))),
-            F.lit("0"),
-        ),
-    )
-    return (
-        F.when(java == "NaN", F.lit("nan"))
-        .when(java == "Infinity", F.lit("inf"))
-        .when(java == "-Infinity", F.lit("-inf"))
-        .when(exponent.isNull(), java)
-        .when(exponent.between(0, _PLAIN_DIGITS - 1), F.concat(sign, large))
-        .when(exponent.between(_FEWEST_EXPONENT, -1), F.concat(sign, small))
-        .otherwise(F.concat(sign, written))
-    )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from hakiri.engine.paths import spark_path
 from hakiri.sources.bridge.schemas import spark_schema
 from hakiri.sources.errors import SchemaIncompatible
 from hakiri.sources.files.listing import FoundFile
@@ -23,14 +24,12 @@ MISFIT = "hakiri-misfit"
 FILE_COLUMN = "_hakiri_file"
 # Each layout is a scan of its own in one plan; some hundred of them take longer to plan than to read.
 MOST_LAYOUTS = 200
-_GLOB_SIGNS = re.compile(r"[\\*?{}\[\]]")
 # Whatever the cluster says: a file that is damaged or gone is never left out in silence.
 LOUD = {"ignoreCorruptFiles": "false", "ignoreMissingFiles": "false"}
 
 
 def spark_paths(files: Sequence[FoundFile]) -> list[str]:
-    """The files for Spark, which would take signs in their names for a glob."""
-    return [_GLOB_SIGNS.sub(r"\\\g<0>", os.path.abspath(file.path)) for file in files]
+    return [spark_path(os.path.abspath(file.path)) for file in files]
 
 
 def quoted(name: str) -> str:
