@@ -305,14 +305,20 @@ class History:
         return sorted(((*row, None)[: len(COLUMNS)] for row in rows), key=repr)
 
     def rebuild(self) -> None:
-        """Make the catalog anew from the tree. What was under way is lost, and nothing else; no past is."""
+        """Make the catalog anew from the tree. What was under way is lost, and nothing else.
+
+        No past is that what was replaced is kept for; of an older one the manifest may be gone that told it.
+        """
         before, looked_back = self.state(), self.whole_past()
         if rebuild_catalog(self.workshop, self.bench.clock.now()) is None:
             return
         self.slow.clear()
         assert self.state() == before
-        for (_, naive), then, now in zip(self.past, looked_back, self.whole_past(), strict=True):
-            assert now == naive.rows() if now is not None else then is None
+        for (at, naive), then, now in zip(self.past, looked_back, self.whole_past(), strict=True):
+            if now is None:
+                assert then is None or at < self.bench.clock.now() - KEPT
+            else:
+                assert now == naive.rows()
         assert self.workshop.catalog.check() == ()
         assert sorted(self.landed) == sorted(int(chunk.chunk) for chunk in self.workshop.chunks())
 
